@@ -105,7 +105,7 @@ build/mpis.txt: always | base-packages
 
 build/heat3d/heat3d: .venv/installed $(shell find testcase/heat3d -type f 2>/dev/null)
 	@cmake -S testcase/heat3d -B build/heat3d -G Ninja -DCMAKE_BUILD_TYPE=Release \
-	  -DPERFIELD_INCLUDE="$$($(BIN)/perfield paths --include)" > build/heat3d.log \
+	  -DPERFIELD_INCLUDE="$$($(BIN)/perfield setup paths --include)" > build/heat3d.log \
 	  || { cat build/heat3d.log; exit 1; }
 	@cmake --build build/heat3d >> build/heat3d.log || { cat build/heat3d.log; exit 1; }
 	@touch $@

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from perfield._bridge import version
-from perfield.commands import COMMANDS, module_of, parser
+from perfield.commands import COMMANDS, module_of, parsers
 
 
 def page(name: str, about: str, text: str) -> str:
@@ -25,15 +25,11 @@ def page(name: str, about: str, text: str) -> str:
 
 def write(folder: Path) -> None:
     """Writes the pages of perfield, of each of its commands and of perfield-exec."""
-    top = parser()
-    (commands,) = (action.choices for action in top._actions if action.choices)
-    pages = {
-        "perfield": page("perfield", "the performance of running MPI programs as fields", top.format_help())
-    }
+    about = "the performance of running MPI programs as fields"
+    pages = {"perfield": page("perfield", about, parsers()[""].format_help())}
     for name in COMMANDS:
-        pages[f"perfield-{name}"] = page(
-            f"perfield-{name}", module_of(name).HELP, commands[name].format_help()
-        )
+        title = f"perfield-{name.replace(' ', '-')}"
+        pages[title] = page(title, module_of(name).HELP, parsers([name])[name].format_help())
     command = [Path(sys.executable).with_name("perfield-exec"), "--help"]
     launcher = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     pages["perfield-exec"] = page(

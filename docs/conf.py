@@ -7,8 +7,6 @@ README becomes the first page, and docstrings, which are plain text, become reSt
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import tomllib
@@ -79,14 +77,10 @@ def change_page(app: object, page: str, source: list[str]) -> None:
 
 def help_of_commands() -> str:
     """What `perfield NAME --help` prints of each command."""
-    from perfield.commands import COMMANDS, parser
+    from perfield.commands import COMMANDS, parsers
 
-    blocks = []
-    for name in COMMANDS:
-        with contextlib.redirect_stdout(io.StringIO()) as text, contextlib.suppress(SystemExit):
-            parser((name,)).parse_args([name, "--help"])
-        blocks.append(f"## perfield {name}\n```\n{text.getvalue()}```\n")
-    return "\n".join(blocks)
+    helps = {name: found.format_help() for name, found in parsers().items() if name in COMMANDS}
+    return "\n".join(f"## perfield {name}\n```\n{text}```\n" for name, text in helps.items())
 
 
 def as_literal(text: str) -> str:

@@ -288,13 +288,13 @@ def perfield_cli(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
 @pytest.fixture(scope="session")
 def perfield_flags(perfield_cli: Callable[..., Completed]) -> Callable[[str], list[str]]:
-    """perfield_flags("--cflags"): the words that `perfield paths` prints for that option."""
+    """perfield_flags("--cflags"): the words that `perfield setup paths` prints for that option."""
     known: dict[str, list[str]] = {}
 
     def flags(option: str) -> list[str]:
         if option not in known:
-            result = perfield_cli("paths", option)
-            assert result.returncode == 0, f"perfield paths {option} failed: {result.stderr}"
+            result = perfield_cli("setup", "paths", option)
+            assert result.returncode == 0, f"perfield setup paths {option} failed: {result.stderr}"
             known[option] = result.stdout.split()
         return known[option]
 

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 from pathlib import Path
 
 import pytest
 
-from perfield.commands import COMMANDS, module_of, parser
+from perfield.commands import COMMANDS, GROUPED, module_of, parsers
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
@@ -96,23 +94,17 @@ def shown_commands(page: Path) -> list[tuple[str, list[str]]]:
     text = page.read_text()
     code = re.findall(r"^ *```\w*\n(.*?)^ *```$", text, re.M | re.S) + re.findall(r"`([^`]+)`", prose(page))
     lines = [re.sub(r"\\\n\s*", " ", block) for block in code]
-    found = [re.findall(r"(?:^|[\s(])perfield ([a-z]+)\b([^\n#|;&>)]*)", line) for line in lines]
+    name = rf"(?:(?:{'|'.join(GROUPED)}) )?[a-z]+"
+    found = [re.findall(rf"(?:^|[\s(])perfield ({name})\b([^\n#|;&>)]*)", line) for line in lines]
     options = r"(?<=\s)--?[a-zA-Z][\w-]*"
     return [(name, re.findall(options, rest.split(" -- ")[0])) for one in found for name, rest in one]
-
-
-def help_of(name: str) -> str:
-    """What `perfield NAME --help` prints."""
-    with contextlib.redirect_stdout(io.StringIO()) as text, pytest.raises(SystemExit):
-        parser((name,)).parse_args([name, "--help"])
-    return text.getvalue()
 
 
 def test_commands_on_pages_have_the_options_that_they_show():
     shown = [(page, name, options) for page in [README, *PAGES] for name, options in shown_commands(page)]
     assert len(shown) > 100
-    helps = {name: help_of(name) for name in COMMANDS}
-    launching = {"run", "inject"}  # which hand options of the launcher on
+    helps = {name: found.format_help() for name, found in parsers().items() if name in COMMANDS}
+    launching = {"run", "lab inject"}  # which hand options of the launcher on
     assert [
         f"{page.name}: perfield {name} {option}"
         for page, name, options in shown
@@ -120,6 +112,24 @@ def test_commands_on_pages_have_the_options_that_they_show():
         for option in options
         if not re.search(rf"(?<![\w-]){option}(?![\w-])", helps[name])
     ] == []
+
+
+@pytest.mark.parametrize(
+    "folder", [".", "python", "bridge", "topology", "catalyst_scripts", "testcase", "tests"]
+)
+def test_commands_that_texts_name_exist(folder):
+    """`perfield NAME` in backquotes or quotes, or $(perfield NAME ...)."""
+    texts = [*REPOSITORY.glob("*.*"), *PAGES] if folder == "." else [*(REPOSITORY / folder).rglob("*.*")]
+    kinds = {".md", ".py", ".cpp", ".hpp", ".h", ".def", ".c", ".txt", ".f90", ".js"}
+    known = {*COMMANDS, *GROUPED, "help", "help all", "help run", "NAME"}
+    wrong = {
+        f"{path.name}: perfield {name}"
+        for path in texts
+        if path.suffix in kinds and path.name not in (Path(__file__).name, "test_completions.py")
+        for name in re.findall(rf"[`(]perfield ((?:(?:{'|'.join(GROUPED)}) )?[a-z]+)\b", path.read_text())
+        if name not in known
+    }
+    assert sorted(wrong) == []
 
 
 def test_every_picture_is_shown_by_a_page():

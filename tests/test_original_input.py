@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield config --from: the original plug-in's input files become a perfield.toml."""
+"""perfield setup config --from: the original plug-in's input files become a perfield.toml."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ periodic_BC = 1
 
 @pytest.fixture
 def convert(perfield_cli, tmp_path):
-    """convert(plugin, adaptor=None): runs `perfield config --from` on files with these texts."""
+    """convert(plugin, adaptor=None): runs `perfield setup config --from` on files with these texts."""
 
     def run(*texts: str):
         files = []
         for name, text in zip(("plugin.input", "adaptor.input"), texts):
             (tmp_path / name).write_text(text)
             files.append(name)
-        return perfield_cli("config", "--from", *files, cwd=tmp_path)
+        return perfield_cli("setup", "config", "--from", *files, cwd=tmp_path)
 
     return run
 
@@ -87,7 +87,7 @@ def test_comments_explain_keys_without_counterpart(convert):
 
 def test_converted_text_is_a_valid_configuration(convert, perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text(convert(PLUGIN, ADAPTOR).stdout)
-    listed = perfield_cli("config", cwd=tmp_path)
+    listed = perfield_cli("setup", "config", cwd=tmp_path)
     assert (listed.returncode, listed.stderr) == (0, "")
     lines = [" ".join(line.split()) for line in listed.stdout.splitlines()]
     assert any(line.startswith("measure_every = 4 # perfield.toml:") for line in lines)
@@ -100,20 +100,23 @@ def test_wrong_lines_are_errors_and_the_rest_is_converted(convert):
     assert result.returncode == 2
     assert settings_of(result.stdout) == {"regions": "[]"}
     assert result.stderr.splitlines() == [
-        "perfield config: plugin.input:3: found 'nonsense'; expected key = value",
-        "perfield config: plugin.input:1: there was no key measuring_freqency; is measuring_frequency meant?",
-        "perfield config: plugin.input:2: found communication = yes; expected 0 or 1",
-        "perfield config: plugin.input:5: measurements was given before; the first one is taken",
+        "perfield setup config: plugin.input:3: found 'nonsense'; expected key = value",
+        "perfield setup config: plugin.input:1: there was no key measuring_freqency; "
+        "is measuring_frequency meant?",
+        "perfield setup config: plugin.input:2: found communication = yes; expected 0 or 1",
+        "perfield setup config: plugin.input:5: measurements was given before; the first one is taken",
     ]
 
 
 def test_missing_file_is_named_and_the_other_is_converted(convert, perfield_cli, tmp_path):
     convert(PLUGIN)
-    result = perfield_cli("config", "--from", "plugin.input", "adaptor.input", cwd=tmp_path)
+    result = perfield_cli("setup", "config", "--from", "plugin.input", "adaptor.input", cwd=tmp_path)
     assert result.returncode == 2
     assert settings_of(result.stdout)["measure_every"] == "4"
     (printed,) = result.stderr.splitlines()
-    assert printed.startswith("perfield config: adaptor.input cannot be read (No such file or directory); ")
+    assert printed.startswith(
+        "perfield setup config: adaptor.input cannot be read (No such file or directory); "
+    )
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
@@ -124,7 +127,7 @@ def test_measuring_frequency_starts_at_1(convert, value):
 
 
 def test_missing_file_gives_a_sentence(perfield_cli, tmp_path):
-    result = perfield_cli("config", "--from", "nothing.input", cwd=tmp_path)
+    result = perfield_cli("setup", "config", "--from", "nothing.input", cwd=tmp_path)
     assert result.returncode == 2
     assert "nothing.input" in result.stderr
     assert "Traceback" not in result.stderr

@@ -313,7 +313,7 @@ class Loader {
     std::vector<std::string> names;
     for (const Key& key : kKeys) names.push_back(prefix.empty() ? key.name : variable(key.name));
     const std::string nearest = nearest_name(prefix + wrong, names);
-    if (nearest.empty()) return "'perfield config' lists all keys";
+    if (nearest.empty()) return "'perfield setup config' lists all keys";
     const size_t dot = prefix.empty() ? wrong.find('.') : std::string::npos;
     if (dot == std::string::npos) return "did you mean " + nearest + "?";
     const std::string table = wrong.substr(0, dot) + "_";

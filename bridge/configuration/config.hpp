@@ -27,7 +27,7 @@ struct Config {
 #undef PERFIELD_KEY
 };
 
-// The value of one key and its origin, for `perfield config`.
+// The value of one key and its origin, for `perfield setup config`.
 struct ConfigOrigin {
   std::string key, type, value, default_value, unit, help;
   std::string origin;  // "default", "perfield.toml:3", "PERFIELD_REGIONS"

@@ -5,8 +5,8 @@
  * Call any function from any thread, but the step, mesh and field functions from one thread at a
  * time. No function fails or prints more than one line per node. Without perfield, every call does
  * nothing: the symbols are weak, so the program links and runs without a perfield library. To
- * measure, start the program with `perfield-exec`, or link it with what `perfield paths --libs`
- * prints.
+ * measure, start the program with `perfield-exec`, or link it with what `perfield setup paths
+ * --libs` prints.
  */
 #pragma once
 

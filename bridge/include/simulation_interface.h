@@ -6,7 +6,8 @@
  * compares old and new. New code uses perfield.h.
  *
  * Fortran programs call the symbols of these names in libperfield.so, which take addresses; link
- * them with what `perfield paths --libs` prints. C passes values, so C programs need this header.
+ * them with what `perfield setup paths --libs` prints. C passes values, so C programs need this
+ * header.
  */
 #pragma once
 

@@ -83,12 +83,12 @@ void announce() noexcept {
   perfield_source_counts_dropped(
       "undelayed_trace_over",
       "messages were not delayed, because the trace of latencies was over; draw a longer one "
-      "(perfield inject --messages), or let it repeat",
+      "(perfield lab inject --messages), or let it repeat",
       &n_after_end);
   perfield_source_counts_dropped(
       "delayed_by_repeated_trace",
       "messages were delayed by latencies that the trace had given before, because it is shorter "
-      "than the run; draw a longer one (perfield inject --messages)",
+      "than the run; draw a longer one (perfield lab inject --messages)",
       &n_repeated);
 }
 

@@ -161,7 +161,7 @@ std::string move_all(const std::string& run, const std::string& name, const Stag
 std::string not_collected(const std::string& reason, const std::string& run,
                           const std::string& directory) {
   return reason + ", so this node's files still lie in " + directory +
-         "; once that is solved, run on this node: perfield collect " + run;
+         "; once that is solved, run on this node: perfield setup collect " + run;
 }
 
 // Waits for another process that collects, but not for ranks that still run: then returns false.

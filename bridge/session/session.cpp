@@ -62,7 +62,7 @@ void Session::start(int rank, int size, const std::string& mpi) noexcept {
       warn_once_per_node("config",
                          all +
                              "\nperfield: nothing is measured until the configuration is mended "
-                             "(`perfield config` shows it)");
+                             "(`perfield setup config` shows it)");
       return;
     }
     if (!getenv("PERFIELD_PRELOADED"))  // else perfield-exec has reported them

@@ -173,8 +173,9 @@ std::string UnevenSteps::advice_line() const {
     groups +=
         (n > 1 ? " group" : "group") + std::to_string(n + 1) + "=" + list_of_ranks(*by_size[n]);
   const std::string who = by_size.size() == 2 ? text_of_ranks(*by_size[1]) : "they";
-  const std::string setting = groups.size() <= kLongest ? "PERFIELD_GROUP=\"" + groups + "\""
-                                                        : "PERFIELD_GROUP (`perfield config`)";
+  const std::string setting = groups.size() <= kLongest
+                                  ? "PERFIELD_GROUP=\"" + groups + "\""
+                                  : "PERFIELD_GROUP (`perfield setup config`)";
   return perfield::line(
       "advice", "if " + who + (who.compare(0, 5, "rank ") == 0 ? " does" : " do") +
                     " other work, set " + setting + "; else let every rank close each step");

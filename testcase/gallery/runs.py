@@ -278,7 +278,7 @@ def executable(word: str) -> str:
         return shutil.which(word) or word
     source, build = REPOSITORY / PROGRAMS[word], REPOSITORY / "build/gallery" / Path(PROGRAMS[word]).name
     include = subprocess.run(
-        [Path(sys.executable).parent / "perfield", "paths", "--include"],
+        [Path(sys.executable).parent / "perfield", "setup", "paths", "--include"],
         capture_output=True,
         text=True,
         check=True,

@@ -52,7 +52,7 @@ def commands() -> Path:
 
 def built(folder: Path) -> Path:
     """Builds the programs in `folder`; returns it. Raises RuntimeError with the compiler's words."""
-    include = [commands() / "perfield", "paths", "--include"]
+    include = [commands() / "perfield", "setup", "paths", "--include"]
     path = subprocess.run(include, capture_output=True, text=True, check=True).stdout.strip()
     configure = ["cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DPERFIELD_INCLUDE={path}"]
     for words in (configure, ["cmake", "--build", folder]):

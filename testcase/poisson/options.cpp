@@ -60,7 +60,7 @@ what is written
   --steps KIND          a step of perfield is a matvec (of the finest level), or an iteration
                         (matvec)
   --injected TEXT       says in study.json that TEXT injected latencies (the trace, if there is
-                        one, of `perfield inject`)
+                        one, of `perfield lab inject`)
   --matrix FILE         writes the matrix, column by column, as a NumPy file instead of solving:
                         for small meshes
 )";
@@ -218,7 +218,7 @@ Options read_options(int argc, char** argv, int n_ranks) {
   }
   const char* trace = std::getenv("PERFIELD_INJECT");
   if (options.injected.empty() && trace && *trace)
-    options.injected = std::string("perfield inject, trace ") + trace;
+    options.injected = std::string("perfield lab inject, trace ") + trace;
   const bool per_rank = options.elements_per_rank[0] > 0, octree = options.octree[0] >= 0;
   if (octree && (per_rank || elements || options.ranks[0] > 0))
     throw Misuse(

@@ -28,7 +28,7 @@ def build(folder: Path, mpi: str, binding: str) -> Path:
 
 def count_regions(folder: Path) -> None:
     """Prints how many instructions more a region takes in Fortran than in C."""
-    paths = [programs.BIN / "perfield", "paths", "--fortran"]
+    paths = [programs.BIN / "perfield", "setup", "paths", "--fortran"]
     module = subprocess.run(paths, capture_output=True, text=True, check=True).stdout.strip()
     source = Path(__file__).resolve().parent / "programs/regions.f90"
     program = folder / "regions"

@@ -24,7 +24,7 @@ SIZE = 64
 def build(folder: Path) -> Path:
     """Builds testcase/poisson with CMake, and the program that compares the products against its library."""
     include = subprocess.run(
-        [BIN / "perfield", "paths", "--include"], capture_output=True, text=True, check=True
+        [BIN / "perfield", "setup", "paths", "--include"], capture_output=True, text=True, check=True
     ).stdout.strip()
     case = REPOSITORY / "testcase" / "poisson"
     cmake = ["cmake", "-S", case, "-B", folder, "-G", "Ninja", f"-DPERFIELD_INCLUDE={include}"]

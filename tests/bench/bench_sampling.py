@@ -40,7 +40,10 @@ def main() -> None:
         program = folder / "shares"
         source = Path(__file__).resolve().parents[1] / "bridge/sources/programs/shares.c"
         flags = subprocess.run(
-            [programs.BIN / "perfield", "paths", "--cflags"], capture_output=True, text=True, check=True
+            [programs.BIN / "perfield", "setup", "paths", "--cflags"],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         words = ["mpicc.openmpi", "-O1", source, *flags, "-ldl", "-lpthread", "-o", program]
         subprocess.run(words, check=True)

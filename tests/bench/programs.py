@@ -30,7 +30,7 @@ def build(source: str, folder: Path, mpi: str = "openmpi") -> Path:
     """
     program = folder / f"{Path(source).stem}-{mpi}"
     cflags = subprocess.run(
-        [BIN / "perfield", "paths", "--cflags"], capture_output=True, text=True, check=True
+        [BIN / "perfield", "setup", "paths", "--cflags"], capture_output=True, text=True, check=True
     ).stdout.split()
     path = Path(__file__).resolve().parent / "programs" / source
     # The compiler does not know that MPI_STATUSES_IGNORE is no array.

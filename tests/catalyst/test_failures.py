@@ -148,8 +148,8 @@ def test_a_missing_package_is_named_with_what_installs_it(in_process, program, t
 
 def test_catalyst_keys_are_found_and_wrong_ones_corrected(perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text("[catalyst]\nin_process = true\nevery = 5\n")
-    result = perfield_cli("config", cwd=tmp_path)
+    result = perfield_cli("setup", "config", cwd=tmp_path)
     assert "perfield.toml:2" in result.stdout and "perfield.toml:3" in result.stdout
     (tmp_path / "perfield.toml").write_text("[catalyst]\nin_proces = true\n")
-    result = perfield_cli("config", cwd=tmp_path)
+    result = perfield_cli("setup", "config", cwd=tmp_path)
     assert "did you mean in_process?" in result.stdout + result.stderr

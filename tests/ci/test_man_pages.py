@@ -20,7 +20,8 @@ def test_each_command_has_a_page_that_troff_shows_whole(tmp_path):
         pytest.skip("groff is not installed")
     subprocess.run([sys.executable, SCRIPT, tmp_path], check=True)
     pages = {path.stem: path for path in (tmp_path / "man1").iterdir()}
-    assert pages.keys() == {"perfield", "perfield-exec", *(f"perfield-{name}" for name in COMMANDS)}
+    of_commands = {"-".join(["perfield", *name.split()]) for name in COMMANDS}
+    assert pages.keys() == {"perfield", "perfield-exec", *of_commands}
     command = ["groff", "-ww", "-man", "-Tutf8", "-P-cbou", *sorted(pages.values())]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     assert shown.stderr == ""

@@ -141,7 +141,7 @@ def test_ranks_without_cells_are_reported(tmp_path, capsys):
         (["--case", "{case}/nowhere"], "nowhere is no directory; expected an OpenFOAM case"),
         (["--redistribute"], "--redistribute and --time are about the field of a case; add --case CASE"),
         (["--region", "solv"], "has no region 'solv'; did you mean solve?"),
-        (["--steps", "9"], "frame 9 is not in this run, which has frames 0 to 4"),
+        (["--steps", "10"], "step 10 is not in this run, which has steps 1 to 5"),
         (["--predict", "{case}/system/controlDict"], "numbers the cells of a case; say which: --case CASE"),
         (["--predict", "{run}/run.json"], "is no division of a mesh"),
         (["--predict", "{few}"], "divides 3 cells, but the run has 256"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield collect`, and `perfield info` for streams that are still on their nodes."""
+"""`perfield setup collect`, and `perfield info` for streams that are still on their nodes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def test_info_lists_staged_streams(run, capsys):
     assert commands.main(["info", str(run)]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith("damage     1 stream is still staged on host b (in ")
-    assert line.endswith(f"call on each of these hosts: perfield collect {run}")
+    assert line.endswith(f"call on each of these hosts: perfield setup collect {run}")
 
 
 def test_collect_moves_staged_streams_into_the_run(run, capfd):
-    assert commands.main(["collect", str(run)]) == 0
+    assert commands.main(["setup", "collect", str(run)]) == 0
     assert capfd.readouterr().out.startswith("collected  b-")
     assert commands.main(["info", str(run)]) == 0
     said = capfd.readouterr().out
@@ -42,5 +42,5 @@ def test_collect_moves_staged_streams_into_the_run(run, capfd):
 
 
 def test_collect_refuses_a_directory_that_is_no_run(tmp_path, capfd):
-    assert commands.main(["collect", str(tmp_path)]) == 2
+    assert commands.main(["setup", "collect", str(tmp_path)]) == 2
     assert f"{tmp_path} holds no run.json of perfield; give the directory" in capfd.readouterr().err

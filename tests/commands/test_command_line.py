@@ -3,41 +3,72 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from perfield.commands import COMMANDS, GROUPS, main
+from perfield.commands import COMMANDS, GROUPS, MORE, main
+
+
+def asked(capsys, *words: str) -> str:
+    """What `perfield WORDS` prints where that is help."""
+    with pytest.raises(SystemExit) as end:
+        main([*words])
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def listed(text: str) -> tuple[list[str], list[str]]:
+    """(groups, commands) that a help lists, in lines of at most 80 characters."""
+    lines = re.search(r"\n([A-Z][^\n]*:\n  .*)", text.partition("--version")[2] or text, re.S)[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    names = [re.match(r"  ((?:(?:lab|setup) )?\w+)", line) for line in lines]
+    return [line[:-1] for line in lines if line[-1:] == ":"], [name[1] for name in names if name]
 
 
 def test_perfield_alone_shows_how_to_begin(capsys):
     assert main([]) == 0
     said = capsys.readouterr().out
-    assert "perfield run -n 8 ./a.out" in said and "`perfield help` lists all commands" in said
+    assert "perfield run -n 8 ./a.out" in said and "`perfield help all` lists all commands" in said
     assert max(map(len, said.splitlines())) <= 80 and len(said.splitlines()) <= 15
 
 
 @pytest.mark.parametrize("words", [["help"], ["--help"]])
-def test_help_lists_the_commands_by_groups(words, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(words)
-    said = capsys.readouterr().out
-    assert end.value.code == 0 and said.startswith("usage: perfield [-h] [--version] COMMAND ...\n")
-    listed = said[said.index(f"{next(iter(GROUPS))}:") :].splitlines()
-    assert [line.split()[0] for line in listed if line[:2] == "  " and line[2] != " "] == list(COMMANDS)
-    assert [line[:-1] for line in listed if line and line[0] != " "] == list(GROUPS)
-    assert max(map(len, listed)) <= 80
+def test_help_lists_the_twelve_commands_of_every_day(words, capsys):
+    said = asked(capsys, *words)
+    assert said.startswith("usage: perfield [-h] [--version] COMMAND ...\n")
+    assert listed(said) == (["Every day"], list(GROUPS["Every day"])) and len(GROUPS["Every day"]) == 12
+    assert said.endswith(f"\n\n{MORE}\n")
 
 
-def test_help_explains_a_command(capsys):
-    with pytest.raises(SystemExit):
-        main(["help", "report"])
-    assert capsys.readouterr().out.startswith("usage: perfield report [-h]")
+def test_help_of_all_lists_the_commands_by_groups(capsys):
+    assert listed(asked(capsys, "help", "all")) == (list(GROUPS), list(COMMANDS))
+
+
+@pytest.mark.parametrize("words", [["lab"], ["lab", "--help"], ["help", "lab"]])
+def test_first_word_of_a_group_lists_it(words, capsys):
+    assert listed(asked(capsys, *words).partition("exit\n")[2]) == (["Lab"], list(GROUPS["Lab"]))
+
+
+@pytest.mark.parametrize("words", [["help", "setup", "paths"], ["setup", "paths", "-h"], ["help", "report"]])
+def test_help_explains_a_command(words, capsys):
+    name = " ".join(word for word in words if word not in ("help", "-h"))
+    assert asked(capsys, *words).startswith(f"usage: perfield {name} [-h]")
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["rport"], "perfield: there is no command rport; did you mean report? `perfield help` lists"),
-        (["help", "xyz"], "perfield: there is no command xyz. `perfield help` lists"),
+        (["rport"], "perfield: there is no command rport; did you mean report? `perfield help all` lists"),
+        (["help", "xyz"], "perfield: there is no command xyz. `perfield help all` lists"),
+        (["paths", "--cflags"], "perfield: the command paths is called `perfield setup paths`.\n"),
+        (["rhytm"], "perfield: there is no command rhytm; did you mean lab rhythm? `perfield"),
+        (["lab", "rhytm"], "perfield: there is no command lab rhytm; did you mean lab rhythm? `perfield"),
+        (["setpu", "env"], "perfield: there is no command setpu; did you mean setup? `perfield"),
+        (
+            ["setup", "env", "--scorp", "a"],
+            "perfield setup env: there is no option --scorp; did you mean --sc",
+        ),
         (["report", "--txt"], "perfield report: there is no option --txt; did you mean --text? `perfield"),
         (["report", "--zzz=1"], "perfield report: there is no option --zzz. `perfield help report` lists"),
         (["report", "a", "b"], "perfield report: the word b is one too many. `perfield help report` lists"),

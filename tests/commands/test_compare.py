@@ -62,15 +62,15 @@ def test_json_holds_all_rows_with_interval_and_chance(runs, capsys):
 
 
 def test_steps_choose_the_same_steps_of_both_runs(runs, capsys):
-    assert compare(*runs, "--steps", "2:6", "--json") == 0
+    assert compare(*runs, "--steps", "3:7", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["before"]["n_steps"] == found["after"]["n_steps"] == 4
 
 
 def test_two_steps_of_one_run_are_compared(runs, capsys):
-    assert compare(runs[0], "--steps", "3", "4") == 0
+    assert compare(runs[0], "--steps", "4", "5") == 0
     assert "before: step " in capsys.readouterr().out
-    assert compare(runs[0], "--steps", "0:5", "5:10", "--json") == 0
+    assert compare(runs[0], "--steps", "1:6", "6:11", "--json") == 0
     assert json.loads(capsys.readouterr().out)["after"]["n_steps"] == 5
 
 
@@ -91,12 +91,12 @@ def test_a_run_without_steps_is_compared_only_with_another_such_run(runs, tmp_pa
     ("words", "sentence"),
     [
         (["A"], "alone can be compared only with itself; name a second run, or two steps"),
-        (["A", "--steps", "3"], "alone can be compared only with itself"),
+        (["A", "--steps", "4"], "alone can be compared only with itself"),
         (["A", "A"], "are the same run"),
         (["A", "B", "A"], "expected one run or two, but found 3"),
-        (["A", "--steps", "3", "3"], "names the same steps twice"),
-        (["A", "--steps", "3", "99"], "frame 99 is not in this run, which has frames 0 to 9"),
-        (["A", "B", "--steps", "1", "2"], "two runs are compared over the same steps; give one expression"),
+        (["A", "--steps", "4", "4"], "names the same steps twice"),
+        (["A", "--steps", "4", "100"], "step 100 is not in this run, which has steps 1 to 10"),
+        (["A", "B", "--steps", "2", "3"], "two runs are compared over the same steps; give one expression"),
     ],
 )
 def test_mistakes_are_answered_with_what_to_do(runs, capsys, words, sentence):
@@ -136,7 +136,7 @@ def test_images_go_to_the_run_after_or_to_the_place_named(runs, tmp_path, capsys
     folder = runs[1] / "pictures" / "compared-with-before"
     assert (folder / "geometry.pvd").exists() and (folder / "images" / "messages.png").exists()
     assert str(folder / "topology.pvd") in capsys.readouterr().out
-    assert compare(runs[0], "--steps", "1", "2", "--images", "-o", tmp_path / "new", "--json") == 0
+    assert compare(runs[0], "--steps", "2", "3", "--images", "-o", tmp_path / "new", "--json") == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert str(tmp_path / "new" / "geometry.pvd") in files
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield completions prints scripts for shells, with all commands and their options."""
+"""perfield setup completions prints scripts for shells, with all commands and their options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from perfield.commands.completions import SHELLS
 @pytest.mark.parametrize("shell", SHELLS)
 def test_script_has_all_commands_and_their_options(capsys, shell):
     pytest.importorskip("shtab", reason="shtab is not installed")
-    assert main(["completions", shell]) == 0
+    assert main(["setup", "completions", shell]) == 0
     script = capsys.readouterr().out
-    assert all(name in script for name in COMMANDS)
+    assert all(word in script for name in COMMANDS for word in name.split())
     assert "fail-if" in script and "run-directory" in script
     if shell == "bash":
         asked = "COMP_WORDS=(perfield sca); COMP_CWORD=1; _shtab_perfield; echo ${COMPREPLY[@]}"
@@ -30,7 +30,7 @@ def test_fish_completes_commands_with_what_they_are_for_and_runs(capsys, tmp_pat
     if not shutil.which("fish"):
         pytest.skip("fish is not installed")
     (tmp_path / "perfield-run").mkdir()
-    assert main(["completions", "fish"]) == 0
+    assert main(["setup", "completions", "fish"]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out)
     asked = 'source script; complete -C "perfield sca"; complete -C "perfield report perf"'
     answer = subprocess.run(["fish", "-c", asked], cwd=tmp_path, capture_output=True, text=True)
@@ -40,5 +40,5 @@ def test_fish_completes_commands_with_what_they_are_for_and_runs(capsys, tmp_pat
 
 def test_unknown_shell_is_a_sentence(capsys):
     with pytest.raises(SystemExit):
-        main(["completions", "sh"])
+        main(["setup", "completions", "sh"])
     assert "invalid choice: 'sh'" in capsys.readouterr().err

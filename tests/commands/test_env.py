@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield env: its export lines equal the variables that perfield-exec sets."""
+"""perfield setup env: its export lines equal the variables that perfield-exec sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTIO
 
 
 def test_lines_equal_the_variables_of_perfield_exec(perfield_cli, bin_dir, tmp_path):
-    printed = perfield_cli("env", "sh", cwd=tmp_path)
+    printed = perfield_cli("setup", "env", "sh", cwd=tmp_path)
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = exports(printed.stdout)
     run = {name: lines[name] for name in ("PERFIELD_RUN", "PERFIELD_RUN_ID")}
@@ -22,31 +22,31 @@ def test_lines_equal_the_variables_of_perfield_exec(perfield_cli, bin_dir, tmp_p
 def test_shell_can_evaluate_the_lines(perfield_cli, mpirun, tmp_path):
     folder = tmp_path / "it's a case"
     folder.mkdir()
-    result = mpirun(1, "sh", "-c", 'eval "$(perfield env true)"; echo "$PERFIELD_RUN"', cwd=folder)
+    result = mpirun(1, "sh", "-c", 'eval "$(perfield setup env true)"; echo "$PERFIELD_RUN"', cwd=folder)
     assert result.stdout == f"{folder.resolve()}/perfield-run\n"
 
 
 def test_each_call_claims_a_new_run(perfield_cli, tmp_path):
-    perfield_cli("env", "true", cwd=tmp_path)
-    second = perfield_cli("env", "true", cwd=tmp_path)
+    perfield_cli("setup", "env", "true", cwd=tmp_path)
+    second = perfield_cli("setup", "env", "true", cwd=tmp_path)
     assert "perfield: perfield-run exists; using perfield-run-2" in second.stderr
     assert "/perfield-run-2'" in second.stdout
 
 
 def test_missing_program_gives_no_lines(perfield_cli, tmp_path):
-    result = perfield_cli("env", "./nowhere", cwd=tmp_path)
+    result = perfield_cli("setup", "env", "./nowhere", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (127, "")
     assert "cannot start ./nowhere" in result.stderr
 
 
 def test_error_asks_for_the_program(perfield_cli):
-    result = perfield_cli("env", "--scorep")
+    result = perfield_cli("setup", "env", "--scorep")
     assert (result.returncode, result.stdout) == (2, "")
-    assert "perfield env [-h] [--scorep] PROGRAM [ARGS ...]" in result.stderr
+    assert "perfield setup env [-h] [--scorep] PROGRAM [ARGS ...]" in result.stderr
     assert result.stderr.endswith("the following arguments are required: PROGRAM\n")
 
 
 def test_wrong_configuration_gives_no_lines(perfield_cli):
-    result = perfield_cli("env", "true", env={"PERFIELD_SKIP_STEPS": "x"})
+    result = perfield_cli("setup", "env", "true", env={"PERFIELD_SKIP_STEPS": "x"})
     assert (result.returncode, result.stdout) == (1, "")
     assert "PERFIELD_SKIP_STEPS" in result.stderr

@@ -10,44 +10,44 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import COMMANDS, main
+from perfield.commands import COMMANDS, main, name_of
 from twins import twin
 
 # What each command writes to a folder, or to a file. RUN: a run of 4 ranks; OTHER: another.
 FOLDERS = {
-    "render": ("render", "RUN", "--steps", "0", "--topology", "-o"),
-    "render --images": ("render", "RUN", "--steps", "0", "--topology", "--images", "-o"),
+    "render": ("render", "RUN", "--steps", "1", "--topology", "-o"),
+    "render --images": ("render", "RUN", "--steps", "1", "--topology", "--images", "-o"),
     "open": ("open", "RUN", "-o"),
     "plot": ("plot", "RUN", "--only", "imbalance", "-o"),
     "plot --film": ("plot", "RUN", "--film", "circle", "-o"),
     "compare": ("compare", "OTHER", "RUN", "--images", "-o"),
-    "hide": ("hide", "--plots"),
+    "hide": ("lab", "hide", "--plots"),
     "follow": ("follow", "RUN", "-o"),
 }
 CHOSEN = {  # places in the run that perfield chooses itself
-    "pictures": ("render", "RUN", "--steps", "0", "--topology"),
-    "pictures/zoom-a": ("render", "RUN", "--steps", "0", "--zoom", "a"),
+    "pictures": ("render", "RUN", "--steps", "1", "--topology"),
+    "pictures/zoom-a": ("render", "RUN", "--steps", "1", "--zoom", "a"),
     "pictures/plots": ("plot", "RUN", "--only", "imbalance"),
     "pictures/compared-with-other": ("compare", "OTHER", "RUN", "--images"),
     "follow": ("follow", "RUN"),
 }
 FILES = {
-    "render --movie": ("film.mp4", "render", "RUN", "--steps", "0", "--topology", "--movie"),
+    "render --movie": ("film.mp4", "render", "RUN", "--steps", "1", "--topology", "--movie"),
     "report": ("page.html", "report", "RUN", "--no-pictures", "-o"),
     "plot": ("plot.png", "plot", "RUN", "--only", "imbalance", "-o"),
     "plot --film": ("film.gif", "plot", "RUN", "--film", "circle", "-o"),
     "scaling": ("plot.png", "scaling", "RUN", "OTHER", "-o"),
-    "rhythm --plot": ("plot.png", "rhythm", "RUN", "--plot"),
-    "rhythm": ("data.nc", "rhythm", "RUN", "--output"),
-    "oscillate --plot": ("plot.png", "oscillate", "--plot"),
-    "oscillate": ("data.nc", "oscillate", "--output"),
-    "regimes": ("model.json", "regimes", "RUN", "--save"),
+    "rhythm --plot": ("plot.png", "lab", "rhythm", "RUN", "--plot"),
+    "rhythm": ("data.nc", "lab", "rhythm", "RUN", "--output"),
+    "oscillate --plot": ("plot.png", "lab", "oscillate", "--plot"),
+    "oscillate": ("data.nc", "lab", "oscillate", "--output"),
+    "regimes": ("model.json", "lab", "regimes", "RUN", "--save"),
     "placement": ("ranks.txt", "placement", "RUN", "--rankfile"),
     "balance": ("mesh.graph", "balance", "RUN", "--force", "--metis"),
     "export": ("steps.pftrace", "export", "RUN", "--to", "perfetto", "-o"),
-    "hide --html": ("page.html", "hide", "--html"),
-    "inject": ("trace", "inject", "--model", "model.json", "--trace"),
-    "plugin": ("plugin.xml", "plugin", "-o"),
+    "hide --html": ("page.html", "lab", "hide", "--html"),
+    "inject": ("trace", "lab", "inject", "--model", "model.json", "--trace"),
+    "plugin": ("plugin.xml", "setup", "plugin", "-o"),
     "demo": ("perfield-demo", "demo"),
 }
 # Without a place to name: they write nothing, or a new run directory, whose name is never taken.
@@ -58,13 +58,13 @@ OTHERS = {
     "steps",
     "fields",
     "serve",
-    "sliders",
-    "collect",
-    "completions",
+    "lab sliders",
+    "setup collect",
+    "setup completions",
     "import",
-    "env",
-    "config",
-    "paths",
+    "setup env",
+    "setup config",
+    "setup paths",
 }
 
 
@@ -110,8 +110,8 @@ def refused(capfd, words, *places: str) -> None:
 
 
 def test_each_command_that_writes_is_tried_here():
-    tried = {words[0] for words in (*FOLDERS.values(), *CHOSEN.values())}
-    tried |= {words[1] for words in FILES.values()}
+    tried = {name_of(words) for words in (*FOLDERS.values(), *CHOSEN.values())}
+    tried |= {name_of(words[1:]) for words in FILES.values()}
     assert tried | OTHERS == set(COMMANDS) and not tried & OTHERS
 
 
@@ -142,8 +142,8 @@ def test_places_in_a_run_are_no_links(place, capfd, chosen):
 
 @pytest.mark.parametrize("linked", ["geometry", "topology", "messages", "images"])
 def test_links_in_a_copied_run_lead_nowhere(place, capfd, linked):
-    words = ("render", "RUN", "--steps", "0")
-    assert main(["render", "run", "--steps", "0"]) == 0
+    words = ("render", "RUN", "--steps", "1")
+    assert main(["render", "run", "--steps", "1"]) == 0
     capfd.readouterr()
     shutil.rmtree(place / "run/pictures" / linked, ignore_errors=True)
     (place / "run/pictures" / linked).symlink_to(place / "home")
@@ -194,26 +194,26 @@ def test_page_of_the_user_is_left_as_it_is(place, capfd):
 
 
 def test_rendering_again_replaces_perfields_files_alone(place, capfd):
-    assert main(["render", "run", "--steps", "0:4"]) == 0
+    assert main(["render", "run", "--steps", "1:5"]) == 0
     (place / "run/pictures/geometry/mine.vtu").write_text("the user's")
     (place / "run/pictures/todo.txt").write_text("the user's")
-    assert main(["render", "run", "--steps", "6"]) == 0
+    assert main(["render", "run", "--steps", "7"]) == 0
     left = sorted(path.name for path in (place / "run/pictures/geometry").iterdir())
     assert left == ["mine.vtu", "step_000006", "step_000006.vtm"]
     assert (place / "run/pictures/todo.txt").read_text() == "the user's"
 
 
 def test_pictures_without_a_list_are_left_as_they_are(place, capfd):
-    assert main(["render", "run", "--steps", "0"]) == 0
+    assert main(["render", "run", "--steps", "1"]) == 0
     (place / "run/pictures/.perfield-files").unlink()  # as an earlier version left them
     before = contents(place / "run/pictures")
     capfd.readouterr()
-    refused(capfd, ("render", "RUN", "--steps", "1"), "run/pictures is not empty")
+    refused(capfd, ("render", "RUN", "--steps", "2"), "run/pictures is not empty")
     assert contents(place / "run/pictures") == before
 
 
 def test_plots_and_comparisons_come_before_or_after_pictures(place, capfd):
     assert main(["plot", "run", "--only", "imbalance"]) == 0
-    assert main(["render", "run", "--steps", "0", "--topology"]) == 0
+    assert main(["render", "run", "--steps", "1", "--topology"]) == 0
     assert main(["plot", "run", "--only", "imbalance"]) == 0
     assert (place / "run/pictures/plots/imbalance.png").exists()

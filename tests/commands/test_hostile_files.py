@@ -22,13 +22,13 @@ READING = {  # commands that read a run
     "fields": ("fields", "RUN"),
     "report": ("report", "RUN", "--text"),
     "plot": ("plot", "RUN", "--only", "imbalance"),
-    "render": ("render", "RUN", "--steps", "0"),
+    "render": ("render", "RUN", "--steps", "1"),
     "export": ("export", "RUN", "--to", "perfetto", "-o", "trace"),
     "placement": ("placement", "RUN"),
-    "rhythm": ("rhythm", "RUN"),
-    "compare": ("compare", "RUN", "--steps", "0", "1"),
+    "rhythm": ("lab", "rhythm", "RUN"),
+    "compare": ("compare", "RUN", "--steps", "1", "2"),
     "balance": ("balance", "RUN"),
-    "collect": ("collect", "RUN"),
+    "collect": ("setup", "collect", "RUN"),
 }
 KINDS = {
     "pipe": os.mkfifo,
@@ -128,6 +128,6 @@ def test_mesh_that_is_a_pipe_is_a_sentence(run, capfd, named, tmp_path):
     if named == "setting":
         twin.write_run(tmp_path / "other", ranks=2, steps=1, config={"mesh_path": str(tmp_path / "mesh.vtu")})
         words = []
-    main(["render", "other" if named == "setting" else "run", "--steps", "0", "--geometry", *words])
+    main(["render", "other" if named == "setting" else "run", "--steps", "1", "--geometry", *words])
     said = capfd.readouterr()
     assert "mesh.vtu is no regular file" in said.out + said.err

@@ -213,12 +213,12 @@ def test_notes_below_tables_explain_them(run, printed):
     assert lines[1].split() == ["3", "0", "15", "40", "kB", "5"]
     assert lines[-1] == "(2 of 4 pairs, by bytes; added up over 5 frames)"
     assert printed(run, "--steps").splitlines()[-2:] == [
-        "(frame: its place in the run, as in render --steps; step: the program's own number;",
+        "(frame: its place in the run; step: the program's own number, as for --steps;",
         "longest, mean: of the step; imbalance, slowest_rank: of compute time)",
     ]
     below = printed(run, "--regions").splitlines()[-4:]
     assert below[0] == "(compute_time_s, mean_time_s: per frame and rank that entered it, over 5 frames;"
-    assert below[-1] == "frame: its place in the run, as in render --steps; step: the program's own number)"
+    assert below[-1] == "frame: its place in the run; step: the program's own number, as for --steps)"
 
 
 def test_ended_run_without_steps_is_one_frame_in_every_table(tmp_path, printed):

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from perfield.commands import name_of
 from perfield.extras import extras, remedy
 from twins import twin
 
@@ -31,7 +32,7 @@ IN_CORE = (
     "steps {}",
     "fields {}",
     "run --dry-run --launcher= -- true",
-    "config",
+    "setup config",
 )
 LACKING = {
     "info {} --by node": "analysis",
@@ -39,11 +40,11 @@ LACKING = {
     "report {}": "report",
     "plot {}": "report",
     "render {}": "vtk",
-    "rhythm {}": "analysis",
-    "regimes {}": "analysis",
-    "oscillate": "analysis",
-    "sliders": "lab",
-    "completions bash": "terminal",
+    "lab rhythm {}": "analysis",
+    "lab regimes {}": "analysis",
+    "lab oscillate": "analysis",
+    "lab sliders": "lab",
+    "setup completions bash": "terminal",
     "export --to zarr {}": "export",
     "export --to perfetto {}": "perfetto",
 }
@@ -77,7 +78,7 @@ def test_command_needs_the_core_alone(said, line):
 def test_command_names_the_extra_that_it_lacks(said, line):
     assert f"pip install 'perfield[{LACKING[line]}]'" in said[line], said[line]
     assert said[line].endswith("exit code 2\n")
-    assert said[line].startswith(f"perfield {line.split()[0]}: ")
+    assert said[line].startswith(f"perfield {name_of(line.split())}: ")
 
 
 def test_report_names_the_package_without_which_nobody_looked(said):

@@ -53,7 +53,7 @@ def test_json_of_the_newest_run_stays_json(perfield_cli, folder):
         (("export", "--to", "zarr"), "perfield-run-2.zarr"),
         (("plot", "--only", "regions"), "perfield-run-2/pictures/plots/regions.png"),
         (("steps",), "perfield-run-2"),
-        (("collect",), "perfield-run-2"),
+        (("setup", "collect"), "perfield-run-2"),
     ],
 )
 def test_other_commands_take_the_newest_run(perfield_cli, folder, words, made):
@@ -105,7 +105,7 @@ def test_runs_of_other_names_are_listed_where_none_is_the_newest(perfield_cli, t
 
 
 def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
-    claimed = folder / "perfield-run-13"  # as `perfield env` leaves it
+    claimed = folder / "perfield-run-13"  # as `perfield setup env` leaves it
     (claimed / "stream").mkdir(parents=True)
     facts = json.loads((folder / "perfield-run/run.json").read_text()) | {"start_ns": 4 * 10**18}
     (claimed / "run.json").write_text(json.dumps(facts))
@@ -114,7 +114,7 @@ def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
         result = perfield_cli(*words, cwd=folder)
         assert (result.returncode, result.stderr) == (0, NEWEST.strip() + passed_over)
     (claimed / "stream/.staged-node0").write_text('{"host": "node0", "directory": "/tmp"}')
-    assert "this is perfield-run-13, the newest of 4" in perfield_cli("collect", cwd=folder).stderr
+    assert "this is perfield-run-13, the newest of 4" in perfield_cli("setup", "collect", cwd=folder).stderr
 
 
 def test_run_that_is_still_empty_is_taken_where_there_is_no_other(perfield_cli, tmp_path):

@@ -26,14 +26,14 @@ COMMANDS = {
     "steps": ("steps", "RUN"),
     "fields": ("fields", "RUN"),
     "placement": ("placement", "RUN"),
-    "rhythm": ("rhythm", "RUN"),
+    "rhythm": ("lab", "rhythm", "RUN"),
     "report as text": ("report", "RUN", "--text"),
     "report as JSON": ("report", "RUN", "--json"),
     "report": ("report", "RUN", "--no-pictures", "-o", "page.html"),
     "plot": ("plot", "RUN", "--only", "regions", "-o", "plot.png"),
     "flame": ("plot", "RUN", "--flame", "-o", "flame.png"),
     "timeline": ("export", "RUN", "--to", "perfetto", "-o", "steps.pftrace"),
-    "render": ("render", "RUN", "--steps", "0:2", "-o", "pictures"),
+    "render": ("render", "RUN", "--steps", "1:3", "-o", "pictures"),
 }
 OBEYED = {chr(n) for n in (*range(9), *range(11, 32), *range(127, 160), 0x2028, 0x202E)}
 

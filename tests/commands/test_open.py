@@ -93,7 +93,7 @@ def test_picture_of_an_earlier_rendering_is_not_shown(perfield_cli, run_path, pa
 
 
 def test_existing_pictures_are_not_written_again(perfield_cli, run_path, paraview):
-    perfield_cli("render", run_path, "--steps", "1")
+    perfield_cli("render", run_path, "--steps", "2")
     result = perfield_cli("open", run_path, "--topology", env={"DISPLAY": ":77", "PATH": paraview})
     assert "catalyst_scripts/topology.py" in result.stdout
     assert [path.name for path in (run_path / "pictures/geometry").glob("*.vtm")] == ["step_000001.vtm"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield paths, and the pkg-config and CMake files that it names."""
+"""perfield setup paths, and the pkg-config and CMake files that it names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_all_paths_exist(perfield_flags):
 
 
 def test_default_prints_all_paths(perfield_cli):
-    result = perfield_cli("paths")
+    result = perfield_cli("setup", "paths")
     assert result.returncode == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
     assert names == [
@@ -106,7 +106,7 @@ def test_mpi_adds_the_wrappers_of_the_compiler_before_the_library(perfield_cli, 
     (tmp_path / "mpicc").symlink_to(shutil.which(mpi.cc))
     env = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     for options in (["--mpi"], ["--mpi", mpi.name]):
-        words = perfield_cli("paths", "--libs", *options, env=env).stdout.split()
+        words = perfield_cli("setup", "paths", "--libs", *options, env=env).stdout.split()
         named = [word for word in words if word.startswith("-l")]
         assert named == [f"-lperfield_{mpi.name}", "-lperfield", "-lscorep_substrate_Catalyst"]
 
@@ -114,16 +114,19 @@ def test_mpi_adds_the_wrappers_of_the_compiler_before_the_library(perfield_cli, 
 def test_mpi_asks_for_a_name_where_no_compiler_tells(perfield_cli, tmp_path):
     (tmp_path / "mpicc").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "mpicc").chmod(0o755)
-    result = perfield_cli("paths", "--libs", "--mpi", env={"PATH": str(tmp_path)})
+    result = perfield_cli("setup", "paths", "--libs", "--mpi", env={"PATH": str(tmp_path)})
     assert result.returncode != 0
     assert "found no mpicc of Open MPI or MPICH in PATH; name the MPI that you link with" in result.stderr
-    assert perfield_cli("paths", "--libs", "--mpi", "mpich", env={"PATH": str(tmp_path)}).returncode == 0
+    assert (
+        perfield_cli("setup", "paths", "--libs", "--mpi", "mpich", env={"PATH": str(tmp_path)}).returncode
+        == 0
+    )
 
 
 def test_mpi_without_libs_is_refused(perfield_cli):
-    result = perfield_cli("paths", "--mpi")
+    result = perfield_cli("setup", "paths", "--mpi")
     assert result.returncode != 0
-    assert "call perfield paths --libs --mpi" in result.stderr
+    assert "call perfield setup paths --libs --mpi" in result.stderr
 
 
 def test_missing_wrappers_are_named_with_those_that_are_there(perfield_flags, tmp_path, monkeypatch):

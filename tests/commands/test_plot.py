@@ -72,7 +72,7 @@ def test_plot_without_data_is_left_out_in_a_sentence(tmp_path, capsys):
 
 
 def test_steps_are_those_of_render(run, capsys):
-    assert plot(run, "--only", "imbalance", "--steps", "1:3", "-o", run / "one.svg") == 0
+    assert plot(run, "--only", "imbalance", "--steps", "2:4", "-o", run / "one.svg") == 0
     assert "heat: 4 ranks, 2 of 5 steps" in (run / "one.svg").read_text()
 
 
@@ -84,7 +84,7 @@ def test_steps_are_those_of_render(run, capsys):
         (["-o", "all.png"], "all.png is one file, but 5 plots are to be drawn"),
         (["--only", "regions", "-o", "a.pdf"], "a.pdf ends in .pdf; expected .png or .svg"),
         (["--only", "regions", "-o", "a.png", "--format", "svg"], "ends in .png, but --format says svg"),
-        (["--steps", "9"], "frame 9 is not in this run, which has frames 0 to 4"),
+        (["--steps", "10"], "step 10 is not in this run, which has steps 1 to 5"),
     ],
 )
 def test_mistakes_are_answered_in_a_sentence(run, capsys, words, answer):

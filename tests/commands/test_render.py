@@ -61,7 +61,7 @@ def test_render_estimates_bytes_and_writes_at_most_20_steps(perfield_cli, run_pa
 
 
 def test_files_hold_the_values_and_times_of_the_run(perfield_cli, run_path):
-    assert perfield_cli("render", run_path, "--steps", "3,29", "--geometry", *ALL).returncode == 0
+    assert perfield_cli("render", run_path, "--steps", "4,30", "--geometry", *ALL).returncode == 0
     steps = steps_of(run_path / "pictures/geometry.pvd")
     assert [time for time, _ in steps] == [2.0, 15.0]
     expected = {f"rank_{rank}": twin.solve_ns(rank, 29) * 1e-9 for rank in range(4)}
@@ -71,7 +71,7 @@ def test_files_hold_the_values_and_times_of_the_run(perfield_cli, run_path):
 
 def test_output_directory_leaves_the_run_unchanged(perfield_cli, run_path, tmp_path):
     before = {path for path in run_path.rglob("*") if "analysis" not in path.parts}
-    result = perfield_cli("render", run_path, "-o", tmp_path / "out", "--steps", "0")
+    result = perfield_cli("render", run_path, "-o", tmp_path / "out", "--steps", "1")
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "out/geometry.pvd").exists()
     assert {path for path in run_path.rglob("*") if "analysis" not in path.parts} == before
@@ -87,7 +87,7 @@ def test_sampled_run_shows_functions_on_its_mesh(perfield_cli, tmp_path):
         writer.add("samples", pack_samples([(in_a_step, 0, [0x1010])] * (rank + 1)))
 
     path = write_sampled_run(tmp_path / "run", add, mesh=True)
-    result = perfield_cli("render", path, "--steps", "0,2", *ALL)
+    result = perfield_cli("render", path, "--steps", "1,3", *ALL)
     assert result.returncode == 0, result.stderr
     _, last = steps_of(path / "pictures/geometry.pvd")
     assert values_by_rank(last[1], "solve_time_s").keys() == {"rank_0", "rank_1"}
@@ -99,16 +99,16 @@ def test_sampled_run_shows_functions_on_its_mesh(perfield_cli, tmp_path):
 
 def test_options_without_effect_are_reported(perfield_cli, run_path):
     looks = ("--size", "320x240", "--camera", "top", "--fps", 2)
-    result = perfield_cli("render", run_path, "--steps", "0", "--topology", *looks)
+    result = perfield_cli("render", run_path, "--steps", "1", "--topology", *looks)
     assert result.returncode == 0, result.stderr
     for words in ("--size is for images", "--camera is for images", "--fps is for a film"):
         assert f"note: {words}" in result.stdout
 
 
 def test_layout_is_noted_and_the_files_keep_planes(perfield_cli, run_path):
-    assert perfield_cli("render", run_path, "--topology", "--steps", "0").returncode == 0
+    assert perfield_cli("render", run_path, "--topology", "--steps", "1").returncode == 0
     described = json.loads((run_path / "pictures/pictures.json").read_text())
-    result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--layout", "ring")
+    result = perfield_cli("render", run_path, "--topology", "--steps", "1", "--layout", "ring")
     assert result.returncode == 0, result.stderr
     ring = json.loads((run_path / "pictures/pictures.json").read_text())
     assert (described["layout"], ring["layout"]) == ("flat", "ring")
@@ -125,14 +125,14 @@ def test_layout_shows_many_nodes_in_full(perfield_cli, tmp_path):
     hosts = tuple(f"n{number}" for number in range(129))
     path = twin.write_run(tmp_path / "many", ranks=129, steps=1, hosts=hosts, mesh=False)
     for options, in_full in ((), False), (("--layout", "ring"), True):
-        assert perfield_cli("render", path, "--steps", "0", *options).returncode == 0
+        assert perfield_cli("render", path, "--steps", "1", *options).returncode == 0
         described = json.loads((path / "pictures/pictures.json").read_text())
         assert ("rank" in described["layers"]["topology/measurements"]["arrays"]) == in_full
 
 
 def test_rendering_other_steps_removes_old_files(perfield_cli, run_path):
-    perfield_cli("render", run_path, "--steps", "0:10")
-    perfield_cli("render", run_path, "--steps", "11")
+    perfield_cli("render", run_path, "--steps", "1:11")
+    perfield_cli("render", run_path, "--steps", "12")
     folder = run_path / "pictures/geometry"
     assert sorted(path.name for path in folder.iterdir()) == ["step_000011", "step_000011.vtm"]
 
@@ -157,7 +157,7 @@ def test_geometry_without_a_mesh_and_messages_is_an_error(perfield_cli, tmp_path
 
 
 def test_focus_adds_arrays_of_exchanges_with_that_rank(perfield_cli, run_path):
-    words = ("--steps", "0", "--focus", "2", "--geometry", *ALL)
+    words = ("--steps", "1", "--focus", "2", "--geometry", *ALL)
     assert perfield_cli("render", run_path, *words).returncode == 0
     ((_, path),) = steps_of(run_path / "pictures/geometry.pvd")
     values = values_by_rank(path, "isend_count_to_2")
@@ -177,8 +177,8 @@ def test_focus_ranks_come_from_the_configuration(perfield_cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--steps", "30"], "frame 30 is not in this run, which has frames 0 to 29"),
-        (["--steps", "last"], "'last' in --steps is not a frame"),
+        (["--steps", "31"], "step 31 is not in this run, which has steps 1 to 30"),
+        (["--steps", "last"], "'last' in --steps is no step"),
         (["--focus", "4"], "focus rank 4 is not in this run"),
         (["--focus", "x"], "focus ranks 'x' are not numbers"),
         (["--mesh", "nowhere"], "mesh nowhere does not exist"),
@@ -194,7 +194,7 @@ def test_bad_arguments_give_a_sentence(perfield_cli, run_path, arguments, words)
 def test_images_show_the_chosen_fields_and_steps(perfield_cli, run_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
-    arguments = ("--images", "--steps", "0,29", "--fields", "solve_time_s")
+    arguments = ("--images", "--steps", "1,30", "--fields", "solve_time_s")
     result = perfield_cli("render", run_path, *arguments, env={"DISPLAY": None})
     assert result.returncode == 0, result.stderr
     assert sorted(path.name for path in (run_path / "pictures/images").glob("*.png")) == [
@@ -224,7 +224,7 @@ def test_unknown_field_is_refused_before_any_picture(perfield_cli, run_path, nam
     "name", ["solve_time_s", "temperature", "sent_count_to_1", "largest_bytes", "topology_type", "node_id"]
 )
 def test_every_array_of_the_pictures_is_a_known_field(perfield_cli, run_path, name):
-    words = ["--fields", name, "--focus", "1", "--steps", "2"]
+    words = ["--fields", name, "--focus", "1", "--steps", "3"]
     result = perfield_cli("render", run_path, *words)
     assert result.returncode == 0, result.stderr
 
@@ -261,7 +261,7 @@ def test_run_without_a_step_yet_is_an_error_and_leaves_no_directory(perfield_cli
 
 
 def test_chosen_view_and_factor_reach_the_pictures(perfield_cli, run_path):
-    words = ("--steps", "0", "--geometry")
+    words = ("--steps", "1", "--geometry")
     about = []
     for options in ((), ("--view", "exploded", "--explode", "0.25")):
         assert perfield_cli("render", run_path, *words, *options).returncode == 0
@@ -290,14 +290,14 @@ def test_bad_view_is_refused(perfield_cli, run_path, options, sentence):
 
 
 def test_places_of_the_ranks_reach_the_pictures(perfield_cli, run_path):
-    assert perfield_cli("render", run_path, "--steps", "0", "--geometry").returncode == 0
+    assert perfield_cli("render", run_path, "--steps", "1", "--geometry").returncode == 0
     places = json.loads((run_path / "pictures/pictures.json").read_text())["places"]
     assert places["host"] == ["a", "a", "b", "b"]
     assert places["core"] == [""] * 4, "the run does not describe its machine"
 
 
 def test_layers_of_the_machine_can_be_left_out(perfield_cli, run_path):
-    result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--without", "messages,links")
+    result = perfield_cli("render", run_path, "--topology", "--steps", "1", "--without", "messages,links")
     assert result.returncode == 0, result.stderr
     layers = json.loads((run_path / "pictures/pictures.json").read_text())["layers"]
     assert "topology/ranks" in layers
@@ -338,7 +338,7 @@ def test_zoom_shows_a_node_with_its_partners_beside_the_whole_picture(perfield_c
 
 
 def test_nodes_as_cells_are_an_option(perfield_cli, run_path):
-    result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--nodes", "cells")
+    result = perfield_cli("render", run_path, "--topology", "--steps", "1", "--nodes", "cells")
     assert result.returncode == 0, result.stderr
     assert "2 nodes: one cell each; --zoom NAME shows some in full" in result.stdout
     assert cell_values(layer_of(run_path / "pictures", "measurements"), "n_ranks") == [2, 2]
@@ -357,7 +357,7 @@ def test_nodes_as_cells_are_an_option(perfield_cli, run_path):
     ],
 )
 def test_lines_are_chosen_on_the_machine_and_on_the_mesh(perfield_cli, run_path, options, lines):
-    result = perfield_cli("render", run_path, "--steps", "0", *options)
+    result = perfield_cli("render", run_path, "--steps", "1", *options)
     assert result.returncode == 0, result.stderr
     drawn = layer_of(run_path / "pictures", "messages")
     assert list(zip(cell_values(drawn, "source"), cell_values(drawn, "target"))) == lines
@@ -418,7 +418,7 @@ def slow_node(path, n_steps=600):
 
 def test_regimes_are_on_both_pictures_where_asked_for(perfield_cli, tmp_path):
     path = slow_node(tmp_path / "run")
-    result = perfield_cli("render", path, "--regimes", "--steps", "250,400")
+    result = perfield_cli("render", path, "--regimes", "--steps", "251,401")
     assert result.returncode == 0, result.stderr
     shades = [
         list(values_by_rank(file, "regime_shade").values())

@@ -135,7 +135,7 @@ def end(process: subprocess.Popen) -> tuple[str, str]:
 
 
 def test_each_signal_reaches_the_launcher_once(start, launcher):
-    """Also where other threads of this process, as NumPy's in perfield inject, may get it."""
+    """Also where other threads of this process, as NumPy's in perfield lab inject, may get it."""
     script = """
 import sys, threading, time
 from perfield.commands._signals import completed

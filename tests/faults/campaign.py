@@ -58,7 +58,7 @@ def compiled(source: str, folder: Path, *flags: str, compiler: str = "mpicc") ->
     path = FOLDER / "programs" / source
     to = folder / (f"{path.stem}.so" if "-shared" in flags else path.stem)
     cflags = subprocess.run(
-        [BIN / "perfield", "paths", "--cflags"], capture_output=True, text=True, check=True
+        [BIN / "perfield", "setup", "paths", "--cflags"], capture_output=True, text=True, check=True
     ).stdout.split()
     standard = "-std=gnu11" if path.suffix == ".c" else "-std=c++17"
     words = [compiler, "-O1", "-g", "-Wall", standard, *cflags, path, "-o", to, *flags]

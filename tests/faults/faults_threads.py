@@ -40,7 +40,7 @@ def main() -> None:
         folder = Path(place)
         source = FOLDER / "programs" / "threads.cpp"
         if given.short:
-            libs = [BIN / "perfield", "paths", "--libs"]
+            libs = [BIN / "perfield", "setup", "paths", "--libs"]
             words = subprocess.run(libs, capture_output=True, text=True, check=True).stdout.split()
             program = compiled("threads.cpp", folder, "-pthread", f"-I{BRIDGE}", *words, compiler="g++")
         else:

@@ -70,7 +70,9 @@ def pictures() -> str:
     """The file that `perfield render` writes for a small run."""
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
         run = twin.write_run(Path(place) / "run", ranks=3, steps=3)
-        arguments = commands.parser(["render"]).parse_args(["render", str(run), "-o", f"{place}/pictures"])
+        arguments = commands.parsers(["render"])[""].parse_args(
+            ["render", str(run), "-o", f"{place}/pictures"]
+        )
         arguments.words = None
         arguments.execute(arguments)
         return (Path(place) / "pictures" / "pictures.json").read_text()
@@ -102,7 +104,7 @@ def read_pictures(folder: Path) -> None:
 
 @cache
 def model() -> str:
-    """A pattern of a machine, as `perfield regimes --save` writes it."""
+    """A pattern of a machine, as `perfield lab regimes --save` writes it."""
     from perfield.studies.regimes.model import Model
     from perfield.studies.regimes.model.machine import Machine
 
@@ -123,7 +125,7 @@ def make_model(rng: random.Random, folder: Path) -> None:
 
 
 def read_model(folder: Path) -> None:
-    """As `perfield regimes --against` and `perfield inject --model` do."""
+    """As `perfield lab regimes --against` and `perfield lab inject --model` do."""
     from perfield.studies.regimes.chosen import read_saved
     from perfield.studies.regimes.injection.command import latency_model
     from perfield.studies.regimes.injection.latencies import drawn
@@ -207,10 +209,10 @@ def read_matrix(folder: Path) -> None:
 
 @cache
 def result() -> bytes:
-    """A result that `perfield oscillate -o result.nc` wrote."""
+    """A result that `perfield lab oscillate -o result.nc` wrote."""
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(io.StringIO()):
-        words = ["oscillate", "--preset", "figure-5", "-o", f"{place}/result.nc"]
-        arguments = commands.parser(["oscillate"]).parse_args(words)
+        words = ["lab", "oscillate", "--preset", "figure-5", "-o", f"{place}/result.nc"]
+        arguments = commands.parsers(["lab oscillate"])[""].parse_args(words)
         arguments.words = None
         arguments.execute(arguments)
         return (Path(place) / "result.nc").read_bytes()

@@ -52,12 +52,12 @@ COMMANDS = {
     "fields": ("fields", "RUN"),
     "placement": ("placement", "RUN"),
     "balance": ("balance", "RUN", "--force", "--metis", "OUT/mesh.graph"),
-    "rhythm": ("rhythm", "RUN"),
-    "regimes": ("regimes", "RUN"),
-    "oscillate": ("oscillate", "--from-run", "RUN", "--steps", "2"),
+    "rhythm": ("lab", "rhythm", "RUN"),
+    "regimes": ("lab", "regimes", "RUN"),
+    "oscillate": ("lab", "oscillate", "--from-run", "RUN", "--steps", "2"),
     "scaling": ("scaling", "RUN", OTHER),
     "compare": ("compare", OTHER, "RUN"),
-    "collect": ("collect", "RUN"),
+    "collect": ("setup", "collect", "RUN"),
     "render": ("render", "RUN", "--steps", "all", "-o", "OUT/pictures"),
     "plot": ("plot", "RUN", "-o", "OUT/plots"),
     "report": ("report", "RUN", "--no-pictures", "-o", "OUT/page.html"),
@@ -68,7 +68,7 @@ COMMANDS = {
 
 @cache
 def _parser(command: str) -> argparse.ArgumentParser:
-    return commands.parser([command])
+    return commands.parsers([command])[""]
 
 
 def read(words: tuple[str, ...], folder: Path) -> None:
@@ -87,7 +87,7 @@ def read(words: tuple[str, ...], folder: Path) -> None:
             if words[0] == "serve":
                 _serve(Path(words[1]))
             else:
-                arguments = _parser(words[0]).parse_args(words)
+                arguments = _parser(commands.name_of(words)).parse_args(words)
                 arguments.words = None
                 arguments.execute(arguments)
         except (commands.CommandError, OSError, SystemExit) as error:

@@ -53,7 +53,7 @@ def frames(tmp_path) -> str:
 def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, tmp_path):
     run = twin.write_run(tmp_path / "run", ranks=4, steps=6, hosts=("a", "b"))
     film = tmp_path / "out.mp4"
-    options = ("--steps", "0,5", "--fps", 2, "--size", "320x180", "--fields", "solve_time_s")
+    options = ("--steps", "1,6", "--fps", 2, "--size", "320x180", "--fields", "solve_time_s")
     result = perfield_cli("render", run, "--movie", film, *options)
     assert result.returncode == 0, result.stderr
     assert "out.mp4  2 frames, 1 s" in result.stdout

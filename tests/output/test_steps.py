@@ -7,13 +7,21 @@ import numpy as np
 import pytest
 from known_runs import fake_run
 
+import perfield
 from perfield.analysis.steps import StepKinds
 from perfield.output.steps import StepsError, choose_steps, frame_times
+from twins import twin
 
 
 def run_of(tmp_path, steps):
     """A run of 2 ranks."""
     return fake_run.FakeRun(tmp_path, ranks=2, steps=steps)
+
+
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory) -> perfield.Run:
+    """A run whose program numbers its 12 steps from 1."""
+    return perfield.open(twin.write_run(tmp_path_factory.mktemp("numbered") / "run", ranks=2, steps=12))
 
 
 def test_short_run_is_written_completely(tmp_path):
@@ -34,39 +42,48 @@ def test_default_steps_include_first_last_typical_and_slowest(tmp_path, typical,
     ("text", "expected"),
     [
         ("all", list(range(12))),
-        ("3", [3]),
-        ("7, 0,7", [0, 7]),
-        ("2:8:3", [2, 5]),
-        ("9:", [9, 10, 11]),
-        ("0,4:6,::5", [0, 4, 5, 10]),
+        ("3", [2]),
+        ("7, 1,7", [0, 6]),
+        ("2:8:3", [1, 4]),
+        ("9:", [8, 9, 10, 11]),
+        ("1,4:6,::5", [0, 3, 4, 5, 10]),
+        (":", list(range(12))),
     ],
 )
-def test_steps_option_takes_numbers_and_ranges(tmp_path, text, expected):
-    assert choose_steps(run_of(tmp_path, 12), text) == expected
+def test_steps_option_takes_the_programs_numbers_and_ranges(numbered, text, expected):
+    assert choose_steps(numbered, text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "first", "1:2:0", "-1", ":", "1:2:3:4", "0,,1"])
-def test_invalid_steps_option_shows_an_example(tmp_path, text):
-    if text == ":":
-        assert choose_steps(run_of(tmp_path, 3), text) == [0, 1, 2]
-    else:
-        with pytest.raises(StepsError, match=r"is not a frame; expected all, or .*0,10,20:50:5"):
-            choose_steps(run_of(tmp_path, 3), text)
+def test_step_inside_of_a_longer_frame_chooses_it(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=12)
+    run = perfield.open(path).at_span(5)  # frames of steps 1 to 5, 6 to 10, 11 and 12
+    assert [choose_steps(run, text) for text in ("1", "5", "6,7", "12")] == [[0], [0], [1], [2]]
 
 
-def test_step_beyond_the_end_names_existing_frames(tmp_path):
-    with pytest.raises(StepsError, match="frame 12 is not in this run, which has frames 0 to 11"):
-        choose_steps(run_of(tmp_path, 12), "12")
+@pytest.mark.parametrize("text", ["", "first", "1:2:0", "-1", "1:2:3:4", "1,,2", "1:2:-1"])
+def test_invalid_steps_option_shows_an_example(numbered, text):
+    with pytest.raises(StepsError, match=r"is no step; expected all, or .*0,10,20:50:5"):
+        choose_steps(numbered, text)
 
 
-def test_range_without_steps_is_an_error(tmp_path):
-    with pytest.raises(StepsError, match="names none of the frames 0 to 11"):
-        choose_steps(run_of(tmp_path, 12), "30:40")
+def test_step_that_was_not_measured_names_those_that_were(numbered):
+    with pytest.raises(StepsError, match="step 0 is not in this run, which has steps 1 to 12; "):
+        choose_steps(numbered, "0")
+    with pytest.raises(StepsError, match=r"the nearest is 12\."):
+        choose_steps(numbered, "1,99")
+
+
+def test_range_without_steps_is_an_error(numbered):
+    with pytest.raises(StepsError, match="names none of the steps 1 to 12"):
+        choose_steps(numbered, "30:40")
 
 
 @pytest.mark.parametrize(
     ("state", "advice"),
-    [("running", "wait for the first one, or call perfield_step"), ("killed", "before a step was measured")],
+    [
+        ("running", "wait for the first one, or call perfield_step"),
+        ("killed", "before its first measured step"),
+    ],
 )
 def test_run_without_steps_says_what_to_do(tmp_path, state, advice):
     run = run_of(tmp_path, 0)

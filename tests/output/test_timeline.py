@@ -177,7 +177,7 @@ def test_fields_are_counters_that_change_with_each_step(timeline):
 
 
 def test_steps_can_be_chosen(path, tmp_path):
-    timeline = exported(path, tmp_path / "some", "--steps", "1:3")
+    timeline = exported(path, tmp_path / "some", "--steps", "2:4")
     assert [s.name for s in timeline.of_rank(0).slices] == ["step 2", "step 3"]
 
 
@@ -195,7 +195,7 @@ def test_limit_of_slices_stops_with_a_whole_step_and_is_reported(
 
 
 def test_one_step_is_counted_as_one(path, tmp_path, capsys):
-    exported(path, tmp_path / "one", "--steps", "3")
+    exported(path, tmp_path / "one", "--steps", "4")
     assert "slices of 1 step on 4 ranks" in capsys.readouterr().out
 
 
@@ -260,7 +260,7 @@ def test_real_program_has_steps_one_after_the_other(planted_run, tmp_path):
     ("words", "answer"),
     [
         (["--fields", "memory"], "has no field 'memory'"),
-        (["--steps", "9"], "frame 9 is not in this run, which has frames 0 to 4"),
+        (["--steps", "10"], "step 10 is not in this run, which has steps 1 to 5"),
         (["--most-slices", "0"], "--most-slices is 0; expected at least 1."),
     ],
 )
@@ -272,7 +272,7 @@ def test_mistakes_are_answered_in_a_sentence(path, tmp_path, capsys, words, answ
 
 def test_steps_are_refused_for_other_formats(path, capsys):
     pytest.importorskip("zarr", reason="zarr is not installed")
-    assert commands.main(["export", str(path), "--to", "zarr", "--steps", "1"]) == 2
+    assert commands.main(["export", str(path), "--to", "zarr", "--steps", "2"]) == 2
     assert "--steps is an option of --to perfetto" in capsys.readouterr().err
 
 

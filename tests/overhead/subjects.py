@@ -48,7 +48,7 @@ def _compiler(build: str, compiler: str) -> list[str]:
 
 
 def _include() -> str:
-    return _run([BIN / "perfield", "paths", "--include"], REPOSITORY).strip()
+    return _run([BIN / "perfield", "setup", "paths", "--include"], REPOSITORY).strip()
 
 
 def divided(n: int, points: tuple[int, int, int]) -> tuple[int, int, int]:

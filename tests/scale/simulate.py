@@ -48,7 +48,7 @@ def built(folder: Path) -> dict[str, Path]:
     """Compiles the fake MPI (as MPICH's library), the fake hosts and the program into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     flags = subprocess.run(
-        [BIN / "perfield", "paths", "--cflags"], capture_output=True, text=True, check=True
+        [BIN / "perfield", "setup", "paths", "--cflags"], capture_output=True, text=True, check=True
     ).stdout.split()
     shown = subprocess.run(["mpicc.mpich", "-show"], capture_output=True, text=True, check=True).stdout
     headers = re.findall(r"-I\S+", shown)

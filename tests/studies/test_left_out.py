@@ -67,6 +67,6 @@ def test_the_rest_works_without_a_study(study, runs, tmp_path):
     assert done.returncode == 0, done.stderr
     *_, commands, names = done.stdout.splitlines()
     own = {"hiding": "hide", "oscillators": "oscillate"}.get(study, study)
-    assert " info" in commands and f" {own}" not in commands
+    assert " info" in commands and f" lab {own}" not in commands and " lab " in commands
     assert ("phases_of_run" in names) == (study != "rhythm")
     assert ("regimes_of_run" in names) == (study != "regimes")

@@ -30,7 +30,7 @@ def test_the_rank_that_is_costly_in_one_run_only_is_named(compared, planted_run)
 
 
 def test_an_output_step_is_longer_by_what_it_writes(compared, planted_run):
-    found = compared(planted_run("output").cwd / "perfield-run", "--steps", "18", "19")
+    found = compared(planted_run("output").cwd / "perfield-run", "--steps", "19", "20")
     rows = {row["key"]: row for row in found["rows"]}
     assert found["verdict"].startswith("step 20 (frame 19) takes "), found["verdict"]
     assert "; most of it in write, and most of it computing" in found["verdict"]
@@ -40,7 +40,7 @@ def test_an_output_step_is_longer_by_what_it_writes(compared, planted_run):
 
 
 def test_the_halves_of_a_run_have_their_output_steps_compared_apart(compared, planted_run):
-    found = compared(planted_run("output").cwd / "perfield-run", "--steps", "0:30", "30:60")
+    found = compared(planted_run("output").cwd / "perfield-run", "--steps", "1:31", "31:61")
     rows = {row["key"]: row for row in found["rows"]}
     assert [found[side]["output_steps_left_out"] for side in ("before", "after")] == [1, 2]
     assert rows["step_time_s"]["before"] < rows["output_step_time_s"]["before"] / 2

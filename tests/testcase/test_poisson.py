@@ -312,9 +312,9 @@ def test_solves_go_on_until_enough_matvecs_are_recorded(record):
     ("words", "trace", "reported"),
     [
         (["--injected", 'a "trace"'], "", 'a "trace"'),
-        ([], "some.trace", "perfield inject, trace some.trace"),
+        ([], "some.trace", "perfield lab inject, trace some.trace"),
     ],
-    ids=["--injected", "perfield inject"],
+    ids=["--injected", "perfield lab inject"],
 )
 def test_what_injected_latencies_is_written_down(words, trace, reported, poisson, tmp_path, monkeypatch):
     monkeypatch.setenv("PERFIELD_INJECT", trace)

@@ -41,7 +41,7 @@ def records(poisson, perfield_cli, tmp_path_factory) -> Callable[..., dict[str, 
         for repeat in range(N_REPEATS):
             for method in methods:
                 record = folder / f"{method}-{repeat}"
-                words = ["inject", "--trace", "trace", "--run-directory", f"{record}.run"]
+                words = ["lab", "inject", "--trace", "trace", "--run-directory", f"{record}.run"]
                 words += ["--launcher", "mpirun --bind-to core", "-n", 2, "--", poisson]
                 words += ["--elements-per-rank", 52, 52, 60, "--matvecs", N_MATVECS, "--method", method]
                 # Eager messages: those that wait for their sender's MPI are not in the model.

@@ -17,34 +17,34 @@ GONE = RUN.with_name("gone")
 # A line for each command: one that prints what it can of a run, or a sentence on what is missing.
 LINES = {
     "run": ("-n", "1", f"{GONE}"),
-    "inject": ("--trace", f"{GONE}", "-n", "1", "true"),
+    "lab inject": ("--trace", f"{GONE}", "-n", "1", "true"),
     "info": (f"{RUN}", "--waits", "--regions", "--ranks", "--messages"),
-    "render": (f"{RUN}", "--steps", "0", "--topology"),
+    "render": (f"{RUN}", "--steps", "1", "--topology"),
     "open": (f"{RUN}",),
     "serve": (f"{GONE}",),
     "follow": (f"{RUN}", "--every", "0"),
     "plot": (f"{RUN}", "--only", "imbalance"),
     "report": (f"{RUN}", "--text"),
-    "compare": (f"{RUN}", "--steps", "2", "3"),
+    "compare": (f"{RUN}", "--steps", "3", "4"),
     "scaling": (f"{RUN}", f"{GONE}"),
-    "rhythm": (f"{RUN}", "--output", f"{RUN.with_name('rhythm.nc')}"),
-    "hide": ("--from", f"{GONE}"),
-    "oscillate": ("--config", f"{GONE}"),
-    "sliders": (f"{GONE}",),
+    "lab rhythm": (f"{RUN}", "--output", f"{RUN.with_name('rhythm.nc')}"),
+    "lab hide": ("--from", f"{GONE}"),
+    "lab oscillate": ("--config", f"{GONE}"),
+    "lab sliders": (f"{GONE}",),
     "balance": (f"{RUN}", "--metis", f"{RUN.with_name('graph')}"),
     "export": (f"{RUN}", "--to", "perfetto", "-o", f"{RUN.with_name('out')}"),
     "import": (f"{GONE}",),
-    "env": (f"{GONE}",),
-    "config": (),
-    "paths": (),
-    "plugin": (),
-    "completions": ("bash",),
+    "setup env": (f"{GONE}",),
+    "setup config": (),
+    "setup paths": (),
+    "setup plugin": (),
+    "setup completions": ("bash",),
 }
 WRITTEN = ("rhythm.nc", "graph", "out")
 
 
 CODES = (0, 1, 2, 126, 127)  # the last two: of a program that does not start
-STARTERS = ("run", "inject", "collect", "env")  # print by another program, or nothing
+STARTERS = ("run", "lab inject", "setup collect", "setup env")  # print by another program, or nothing
 ALSO_HELP = ("ascii", "stdout closed", "full disk", "reader ended")
 
 
@@ -65,7 +65,8 @@ def test_each_command_has_a_line_or_takes_a_run():
 def test_no_command_ends_with_a_traceback(place, condition):
     wrong = {}
     for name in COMMANDS:
-        lines = [[name, *LINES.get(name, (f"{RUN}",))], *[[name, "--help"]] * (condition in ALSO_HELP)]
+        first = name.split()
+        lines = [[*first, *LINES.get(name, (f"{RUN}",))], *[[*first, "--help"]] * (condition in ALSO_HELP)]
         for words in lines:
             code, _, err = ended(words, condition, place)
             for written in WRITTEN:
@@ -90,7 +91,7 @@ def test_paths_keep_their_bytes_and_units_are_plain(place):
 
 def test_closed_streams_lead_nowhere_and_files_keep_off_their_numbers(place):
     assert ended(["info", f"{RUN}"], "stdout closed", place) == (0, "", "")
-    assert ended(["paths"], "a file is opened", place)[0] == 0
+    assert ended(["setup", "paths"], "a file is opened", place)[0] == 0
 
 
 def test_streams_that_break_end_quietly_or_with_a_sentence(place):

@@ -75,7 +75,7 @@ __attribute__((constructor)) void look_who_is_called() {
     perfield_warn_once_per_node(
         "linked behind MPI",
         "this program is linked with perfield's MPI wrappers behind its MPI, so "
-        "they see none of its calls. Put the words of `perfield paths --libs "
+        "they see none of its calls. Put the words of `perfield setup paths --libs "
         "--mpi` before those of MPI on the link line, or start the program with "
         "perfield-exec");
 }

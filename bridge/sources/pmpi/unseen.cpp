@@ -163,13 +163,13 @@ __attribute__((destructor)) void look_why_nothing_was_seen() {
     snprintf(sentence, sizeof sentence,
              "the MPI calls of %s go straight to its MPI, as of a library that is opened with "
              "RTLD_DEEPBIND, so perfield saw none of them; open it without RTLD_DEEPBIND, or link "
-             "it with perfield's wrappers (`perfield paths --libs --mpi`), to measure them",
+             "it with perfield's wrappers (`perfield setup paths --libs --mpi`), to measure them",
              bound.path);
   else
     snprintf(sentence, sizeof sentence,
              "this program has called MPI by pointers that it did not get from dlsym, or in a "
              "namespace of its own (dlmopen), so perfield saw none of its MPI calls; link it with "
-             "perfield's wrappers (`perfield paths --libs --mpi`) to measure them");
+             "perfield's wrappers (`perfield setup paths --libs --mpi`) to measure them");
   perfield_warn_once_per_node("unseen", sentence);
 }
 

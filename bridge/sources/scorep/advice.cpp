@@ -31,12 +31,12 @@ void path_of_wrappers(char* path, size_t bytes) noexcept {
 void warn_with_lines(const char* topic, const char* sentence) noexcept {
   char path[4096], text[kLongest];
   path_of_wrappers(path, sizeof path);
-  snprintf(
-      text, sizeof text,
-      "%s link the program with `perfield paths --libs --mpi`, start it by perfield run, or with\n"
-      "export LD_PRELOAD=%s\n"
-      "export SCOREP_SUBSTRATE_PLUGINS=perfield",
-      sentence, path);
+  snprintf(text, sizeof text,
+           "%s link the program with `perfield setup paths --libs --mpi`, start it by perfield "
+           "run, or with\n"
+           "export LD_PRELOAD=%s\n"
+           "export SCOREP_SUBSTRATE_PLUGINS=perfield",
+           sentence, path);
   perfield_warn_once_per_node(topic, text);
 }
 

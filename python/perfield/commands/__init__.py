@@ -2,7 +2,8 @@
 """The command `perfield`: one module per subcommand, each with HELP, add_arguments() and execute().
 
 To add a subcommand, write a module of its name here and add the name to GROUPS; studies give theirs by
-themselves. A module with a function separate() removes words from the command line before argparse sees them.
+themselves, as `perfield lab NAME`. A module with a function separate() removes words from the command line
+before argparse sees them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import signal
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -24,13 +25,23 @@ from perfield.text import did_you_mean
 from perfield.text.streams import give_up, prepare_streams, say
 
 GROUPS = {
-    "Every day": ("run", "report", "serve", "open", "info", "compare", "scaling"),
-    "Pictures and data": ("render", "plot", "follow", "export", "import", "fields"),
+    "Every day": (
+        *("run", "report", "serve", "open", "info", "compare", "scaling"),
+        *("render", "plot", "export", "import", "doctor"),
+    ),
     "Advice": ("steps", "placement", "balance"),
-    "Studies": tuple(given("COMMANDS")),
-    "Set-up": ("doctor", "demo", "config", "env", "paths", "plugin", "collect", "completions"),
+    "More": ("follow", "fields", "demo"),
+    "Lab": tuple(f"lab {name}" for name in given("COMMANDS")),
+    "Set-up": tuple(
+        f"setup {name}" for name in ("paths", "config", "env", "plugin", "collect", "completions")
+    ),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+GROUPED = {  # first word of a command of two words -> what the commands behind it are for
+    "lab": "Studies of the timings of runs, and experiments.",
+    "setup": "Paths for compilers, settings, job scripts, ParaView's plugin, your shell.",
+}
+SHORT = {name.split()[-1]: name for name in COMMANDS}
 
 DESCRIPTION = """\
 perfield shows the performance of a running MPI program as fields: on the
@@ -44,11 +55,11 @@ simulation's own mesh and on a picture of the machine, one frame per time step.
 
 Without a name, they take the newest run here.
 Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
-MORE = "`perfield help` lists all commands, `perfield help run` explains one."
+MORE = "`perfield help all` lists all commands, `perfield help run` explains one."
 WIDTH = 80
 
 
-STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
+STEPS_HELP = '"all" (default), or numbers of steps and ranges without their ends: 0,10,20:50:5'
 
 
 class CommandError(Exception):
@@ -57,7 +68,13 @@ class CommandError(Exception):
 
 def module_of(name: str) -> ModuleType:
     """The module of a subcommand."""
-    return loaded(given("COMMANDS").get(name, f"{__name__}.{name}"))
+    group, _, last = name.rpartition(" ")
+    return loaded(given("COMMANDS")[last] if group == "lab" else f"{__name__}.{last}")
+
+
+def name_of(words: Sequence[str]) -> str:
+    """The name with which a command line begins: one word, or two where the first is of GROUPED."""
+    return " ".join(words[: 1 + (words[0] in GROUPED)])
 
 
 def words(text: str) -> list[str]:
@@ -65,36 +82,40 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Returns the parser of the command line; it loads the modules of the subcommands `names`."""
-    raw = argparse.RawDescriptionHelpFormatter
-    top = argparse.ArgumentParser(
-        "perfield",
-        usage="perfield [-h] [--version] COMMAND ...",
-        description=DESCRIPTION,
-        formatter_class=raw,
-        allow_abbrev=False,
-    )
-    top.add_argument("--version", action="version", version=f"perfield {version}")
-    subparsers = top.add_subparsers(prog="perfield", metavar="COMMAND", help=argparse.SUPPRESS, required=True)
+def parsers(names: Sequence[str] = COMMANDS) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the subcommands `names`, whose modules it loads, by name; "" is that of the whole
+    command line, and each word of GROUPED that `names` need has one, too."""
+    look = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    hidden = {"metavar": "COMMAND", "help": argparse.SUPPRESS, "required": True}  # an epilog lists them
     modules = {name: module_of(name) for name in names}
-    top.epilog = "\n\n".join(_listed(group, modules) for group in GROUPS if {*GROUPS[group]} & {*names})
+    usage = "perfield [-h] [--version] COMMAND ..."
+    found = {"": argparse.ArgumentParser("perfield", usage=usage, description=DESCRIPTION, **look)}
+    found[""].add_argument("--version", action="version", version=f"perfield {version}")
+    listed = [_listed(group, modules) for group in GROUPS if {*GROUPS[group]} & {*names}]
+    found[""].epilog = "\n\n".join(listed if {*names} >= {*COMMANDS} else [*listed, MORE])
+    behind = {"": found[""].add_subparsers(prog="perfield", **hidden)}
     for name, module in modules.items():
+        first, _, last = name.rpartition(" ")
+        if first not in found:
+            words = {"usage": f"perfield {first} [-h] COMMAND ...", "description": GROUPED[first]}
+            found[first] = behind[""].add_parser(first, help=GROUPED[first], **words, **look)
+            found[first].epilog = _listed(next(group for group in GROUPS if name in GROUPS[group]), modules)
+            behind[first] = found[first].add_subparsers(prog=f"perfield {first}", **hidden)
         description = getattr(module, "DESCRIPTION", module.HELP)
-        subparser = subparsers.add_parser(
-            name, help=module.HELP, description=description, formatter_class=raw, allow_abbrev=False
-        )
-        module.add_arguments(subparser)
-        options = [option for action in subparser._actions for option in action.option_strings]
-        subparser.set_defaults(execute=module.execute, command=name, known_options=options)
-    return top
+        found[name] = behind[first].add_parser(last, help=module.HELP, description=description, **look)
+        module.add_arguments(found[name])
+        options = [option for action in found[name]._actions for option in action.option_strings]
+        found[name].set_defaults(execute=module.execute, command=name, known_options=options)
+    return found
 
 
 def _listed(group: str, modules: Mapping[str, ModuleType]) -> str:
     """The commands of a group with what they are for."""
+    names = [name for name in GROUPS[group] if name in modules]
+    width = max(12, *(len(name) + 1 for name in names)) + 2
     lines = [f"{group}:"]
-    for name in (name for name in GROUPS[group] if name in modules):
-        indent = {"initial_indent": f"  {name:<12}", "subsequent_indent": " " * 14}
+    for name in names:
+        indent = {"initial_indent": f"  {name}".ljust(width), "subsequent_indent": " " * width}
         lines += textwrap.wrap(modules[name].HELP, WIDTH, **indent)
     return "\n".join(lines)
 
@@ -135,36 +156,50 @@ def exit_code(returncode: int) -> int:
     return 0 if returncode == -signal.SIGPIPE else 128 - returncode
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
-    near = did_you_mean(word, known, most=1)
-    return f"; {near}" if near else "."
-
-
 def _not_known(word: str, arguments: argparse.Namespace) -> str:
     more = f"`perfield help {arguments.command}` lists what it takes."
     if not word.startswith("-"):
         return f"the word {word} is one too many. {more}"
     option = word.partition("=")[0]
-    return f"there is no option {option}{_nearest(option, arguments.known_options)} {more}"
+    near = did_you_mean(option, arguments.known_options, most=1)
+    return f"there is no option {option}{f'; {near}' if near else '.'} {more}"
+
+
+def _no_command(name: str) -> str:
+    """A sentence on a name that is no command: the whole name, or the nearest."""
+    from difflib import get_close_matches  # rarely needed
+
+    if name in SHORT:
+        return f"the command {name} is called `perfield {SHORT[name]}`."
+    near = get_close_matches(name.split()[-1], [*SHORT, *GROUPED], 1)
+    return f"there is no command {name}{f'; did you mean {SHORT.get(*near, *near)}?' if near else '.'} {MORE}"
 
 
 def _run(argv: list[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    names, foreign = COMMANDS, None
     if not words:
         print(f"{DESCRIPTION}\n{MORE}")
         return 0
-    if words[0] == "help":
-        words = [*words[1:2], "--help"]
-    if not words[0].startswith("-") and words[0] not in COMMANDS:
-        say(f"perfield: there is no command {words[0]}{_nearest(words[0], COMMANDS)} {MORE}")
+    asks = words[0] == "help"
+    words = words[asks:] or ["--help"]
+    name, foreign = name_of(words), None
+    if asks and name == "all":
+        names, words = COMMANDS, ["--help"]
+    elif name.startswith("-"):
+        names = GROUPS["Every day"]
+    elif words[0] in GROUPED and (len(words) == 1 or words[1].startswith("-")):
+        names, words = [one for one in COMMANDS if one.split()[0] == words[0]], [words[0], "--help"]
+    elif name in COMMANDS:
+        names, words = [name], words[len(name.split()) :]
+        if asks:
+            words = ["--help"]
+        elif hasattr(module_of(name), "separate"):
+            words, foreign = module_of(name).separate(words)
+        words = [*name.split(), *words]
+    else:
+        say(f"perfield: {_no_command(name)}")
         return 2
-    if words[0] in COMMANDS:
-        names = words[:1]
-        module = module_of(words[0])
-        if hasattr(module, "separate"):
-            words[1:], foreign = module.separate(words[1:])
-    arguments, unknown = parser(names).parse_known_args(words)
+    arguments, unknown = parsers(names)[""].parse_known_args(words)
     if unknown:
         say(f"perfield {arguments.command}: {_not_known(unknown[0], arguments)}")
         return 2

@@ -47,7 +47,7 @@ def run_path(named: str | None) -> Path:
 
 
 def holds_anything(path: Path) -> bool:
-    """Whether a rank wrote to a run, or keeps what it wrote on its node: not after `perfield env` alone."""
+    """Whether a rank wrote to a run, or keeps it on its node: not after `perfield setup env` alone."""
     return any(file.lstat().st_size for file in (path / "stream").glob("*.pf")) or any(
         (path / "stream").glob(".staged-*")
     )

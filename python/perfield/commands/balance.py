@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, what to measure and what to write."""
     add_run(parser)
     add = parser.add_argument
-    add("--steps", metavar="LIST", help="frames to take costs from, such as 10:50 (default: all but output)")
+    add("--steps", metavar="LIST", help="steps to take costs from, such as 10:50 (default: all but output)")
     add("--region", metavar="NAME", help="count only the compute time of this region")
     add_mesh_options(parser)
     add("--case", metavar="CASE", help="write the field for weightField into this OpenFOAM case")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield collect: moves this host's staged files into their run directory."""
+"""perfield setup collect: moves this host's staged files into their run directory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ moves them into the run directory. If ranks were killed, call this command once
 on each node to move their files. The run directory lists which files lie where.
 You may repeat it, or run it several times at once.
 
-  perfield collect perfield-run
-  srun --ntasks-per-node=1 perfield collect perfield-run
+  perfield setup collect perfield-run
+  srun --ntasks-per-node=1 perfield setup collect perfield-run
   srun --ntasks-per-node=1 perfield-exec --collect perfield-run    (no Python there)"""
 
 

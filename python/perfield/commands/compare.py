@@ -46,8 +46,8 @@ between ranks; with .pvd files of the same for ParaView"""
 FIELD_HELP = "what pictures show (compute_time_s), or what --regimes compares (the time of the step)"
 COST = "compute_time_s"
 STEPS_HELP = """\
-of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
-from 0 and ranges, as for render (120, 10:200, 0:100:5)"""
+of two runs, the steps to compare; of one run, the steps before and the steps after: numbers and
+ranges without their ends (120, 10:200, 0:100:5)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

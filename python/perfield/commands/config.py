@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield config: prints each key of the configuration, its value, the value's origin and its meaning."""
+"""perfield setup config: prints each setting, its value, where that came from and what it means."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ HELP = "print each setting, where its value came from and what it means"
 DESCRIPTION = """\
 Prints the configuration that a program would get if it started here and now:
 each key with its value, where the value came from, its unit and its meaning.
-The output is a valid perfield.toml: `perfield config > perfield.toml` keeps it.
+The output is a valid perfield.toml: `perfield setup config > perfield.toml` keeps it.
 Errors go to stderr, and the exit code is then 2.
 
 With --from it converts the input files of the original plug-in (plugin.input)
 and of its adaptor:
 
-  perfield config --from plugin.input adaptor.input > perfield.toml"""
+  perfield setup config --from plugin.input adaptor.input > perfield.toml"""
 
 MARKDOWN_HEAD = """\
 # Configuration
@@ -27,7 +27,7 @@ MARKDOWN_HEAD = """\
 perfield reads `perfield.toml` in the working directory, or the file that `PERFIELD_CONFIG` names. Each key is
 also an environment variable: `PERFIELD_` and the key in capitals. The variable overrides the file. A list is
 written there with commas: `PERFIELD_REGIONS="solve*,halo"`. The defaults below hold for everything else.
-`perfield config` prints the values in force and where each came from.
+`perfield setup config` prints the values in force and where each came from.
 
 Settings name scripts that run in your program and files that are copied into the run. So perfield ignores,
 with a sentence, a `perfield.toml` of the working directory that another user may have written: the file and
@@ -112,5 +112,5 @@ def execute(arguments: argparse.Namespace) -> int:
         text = markdown(keys) if arguments.markdown else listing(keys)
     print(text, end="")
     for sentence in [*notices, *errors]:
-        print(f"perfield config: {sentence}", file=sys.stderr)
+        print(f"perfield setup config: {sentence}", file=sys.stderr)
     return 2 if errors else 0

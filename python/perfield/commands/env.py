@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield env: prints the environment that perfield-exec would give a program, for job scripts."""
+"""perfield setup env: prints the environment that perfield-exec would give a program, for job scripts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DESCRIPTION = """\
 For job scripts that cannot put perfield-exec before the program: claims a run
 directory, and prints the environment of a measured program as export lines.
 
-  eval "$(perfield env ./a.out)"
+  eval "$(perfield setup env ./a.out)"
   srun -n 64 ./a.out
 
 The lines are valid for one run; call this again before the next. The topology
@@ -26,7 +26,7 @@ perfield cannot see in the program file that Score-P is in it."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the program and its arguments."""
-    parser.usage = "perfield env [-h] [--scorep] PROGRAM [ARGS ...]"
+    parser.usage = "perfield setup env [-h] [--scorep] PROGRAM [ARGS ...]"
     parser.add_argument("--scorep", action="store_true", help="the program was built with Score-P")
     parser.add_argument("program", metavar="PROGRAM", help="the program that will be started")
     add = parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")

@@ -129,7 +129,7 @@ def _tables(
     frames = counted(newest, "frame")
     if newest < len(run):
         frames = f"the newest {frames} of {len(run)}"
-    frame_and_step = "frame: its place in the run, as in render --steps; step: the program's own number"
+    frame_and_step = "frame: its place in the run; step: the program's own number, as for --steps"
     if len(run) and run.frame(-1).kind == "whole":
         frame_and_step = "no step was closed: the one frame covers the whole run, from start to end"
     if arguments.ranks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield paths: prints where headers, libraries and build files are, for compilers and build systems."""
+"""perfield setup paths: prints where headers, libraries and build files are."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DESCRIPTION = """\
 Prints where perfield's headers, libraries and build files are. Without an option
 it prints all paths with their names.
 
-  mpicc solver.c $(perfield paths --cflags --libs) -o solver
-  cmake -DCMAKE_PREFIX_PATH=$(perfield paths --cmake) ...    # find_package(perfield)
-  PKG_CONFIG_PATH=$(perfield paths --pkgconfig) pkg-config --cflags --libs perfield
+  mpicc solver.c $(perfield setup paths --cflags --libs) -o solver
+  cmake -DCMAKE_PREFIX_PATH=$(perfield setup paths --cmake) ...    # find_package(perfield)
+  PKG_CONFIG_PATH=$(perfield setup paths --pkgconfig) pkg-config --cflags --libs perfield
 
 A program that you start with perfield-exec or perfield run needs --cflags only.
 One that you start without them needs --libs, and --mpi for its messages. Put
 these words before MPI and Score-P on the link line:
 
-  mpicc solver.c $(perfield paths --cflags --libs --mpi) -o solver
-  mpif90 solver.f90 $(perfield paths --libs --mpi mpich) -o solver"""
+  mpicc solver.c $(perfield setup paths --cflags --libs --mpi) -o solver
+  mpif90 solver.f90 $(perfield setup paths --libs --mpi mpich) -o solver"""
 
 OPTIONS = {
     "cflags": "options for the compiler",
@@ -184,7 +184,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the wanted paths on one line, or without a choice all paths, one per line."""
     if arguments.mpi is not None and not arguments.libs:
-        raise CommandError("--mpi adds the MPI wrappers to --libs; call perfield paths --libs --mpi")
+        raise CommandError("--mpi adds the MPI wrappers to --libs; call perfield setup paths --libs --mpi")
     paths = all_paths(arguments.mpi)
     wanted = [name for name in OPTIONS if getattr(arguments, name)]
     if wanted:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield plugin: writes the plugin for ParaView, and prints how to load it."""
+"""perfield setup plugin: writes the plugin for ParaView, and prints how to load it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Writes the plugin for ParaView: a reader of run.json, and filters such as Messag
 of ranks. It is one XML file, which names this installation of perfield, so write it
 again when perfield moves. `perfield open` loads it by itself.
 
-  perfield plugin                         for you: ~/.local/share/perfield/perfield.xml
-  perfield plugin -o /opt/perfield.xml    for all users of this machine
+  perfield setup plugin                         for you: ~/.local/share/perfield/perfield.xml
+  perfield setup plugin -o /opt/perfield.xml    for all users of this machine
 
 ParaView's Python must have the version of the Python that runs this command."""
 

@@ -59,9 +59,8 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
 
 STEPS_HELP = """\
-"all", or frame numbers from 0 (not the program's own step numbers) and ranges: 0,10,20:50:5;
-default: at most 20: a typical one, the slowest to compute, the first, the last, and others
-evenly spaced"""
+"all", or numbers of steps and ranges without their ends: 0,10,20:50:5; default: at most 20: a
+typical one, the slowest to compute, the first, the last, and others evenly spaced"""
 FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images"
 ARRAYS_HELP = """\
 what the pictures carry: about twenty arrays that say most, and those in --fields (telling, the

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting, see perfield config; repeatable",
+        help="a setting, see perfield setup config; repeatable",
     )
     parser.add_argument(
         "--sample",
@@ -156,7 +156,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
         if not equals:
             raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
         if key not in names:
-            advice = did_you_mean(key, names, 1) or "'perfield config' lists all keys"
+            advice = did_you_mean(key, names, 1) or "'perfield setup config' lists all keys"
             raise CommandError(f"--set {setting}: there is no key '{key}'; {advice}")
         variables[f"PERFIELD_{key.upper()}"] = value
     if arguments.run_directory is not None:

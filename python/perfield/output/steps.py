@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
-    from perfield.run import AnyRun, Frame
+    from perfield.run import Frame, RunDirectory
 
 DEFAULT_FRAMES = 20
 
@@ -20,34 +20,32 @@ class StepsError(ValueError):
 
 
 def choose_steps(
-    run: AnyRun, wanted: str | None = None, kinds: StepKinds | None = None, limit: int = DEFAULT_FRAMES
+    run: RunDirectory, wanted: str | None = None, kinds: StepKinds | None = None, limit: int = DEFAULT_FRAMES
 ) -> list[int]:
     """Ascending numbers of the frames to write (places in the run).
 
     wanted : None for at most `limit` frames: a typical one, the slowest to compute, those that show added
-    fields best, the first, the last, and evenly spaced others. Or "all". Or numbers and ranges such as
-    "0,10,20:50:5", where a range is first:end:stride, end excluded. kinds : of the run's frames; None leaves
-    typical and slowest to chance.
-    Raises StepsError for other text and for frames that the run does not have.
+    fields best, the first, the last, and evenly spaced others. Or "all". Or the program's own numbers of
+    steps, and ranges, as "0,10,20:50:5": first:end:stride, end excluded. kinds : of the run's frames; None
+    leaves typical and slowest to chance.
+    Raises StepsError for other text and for steps that the run does not have.
     """
     if not len(run):
         advice = "wait for the first one, or call perfield_step(step, time) once per time step."
         if run.state != "running":
-            advice = (
-                "it ended before a step was measured (see measure_every and skip_steps in perfield config)."
-            )
+            advice = "it ended before its first measured step (see `perfield setup config`)."
         raise StepsError(f"{run.path} holds no finished step; {advice}")
     if wanted == "all":
         return list(range(len(run)))
     if wanted is not None:
-        numbers = sorted(
-            {number for word in wanted.split(",") for number in _numbers(word.strip(), len(run))}
-        )
-        if not numbers:
+        headers = run.frame_headers(range(len(run)))
+        steps, spans = headers["label"], headers["span"].astype(np.int64)
+        found = {place for word in wanted.split(",") for place in _positions(word.strip(), steps, spans)}
+        if not found:
             raise StepsError(
-                f"'{wanted}' in --steps names none of the frames 0 to {len(run) - 1} of this run."
+                f"'{wanted}' in --steps names none of the steps {steps.min()} to {steps.max()} of this run."
             )
-        return numbers
+        return sorted(found)
     if len(run) <= limit:
         return list(range(len(run)))
     telling = (kinds.typical, kinds.slowest) if kinds is not None else ()
@@ -73,24 +71,28 @@ def frame_times(frames: Iterable[Frame]) -> tuple[list[float], str]:
     return indices.tolist(), "step"
 
 
-def _numbers(word: str, n_frames: int) -> list[int]:
+def _positions(word: str, steps: np.ndarray, spans: np.ndarray) -> list[int]:
+    """The places of the frames that a number or a range names, by the numbers of their last steps."""
     numbers = word.split(":")
     try:
         parts = [int(number) if number else None for number in numbers]
     except ValueError:
         parts = []
     usable = 1 <= len(parts) <= 3 and word and not (len(parts) == 1 and parts[0] is None)
-    if (
-        not usable
-        or any(part is not None and part < 0 for part in parts)
-        or (len(parts) == 3 and parts[2] == 0)
-    ):
+    if not usable or any(part is not None and part < 0 for part in parts) or parts[2:] == [0]:
         raise StepsError(
-            f"'{word}' in --steps is not a frame; expected all, or numbers and ranges such as 0,10,20:50:5 "
+            f"'{word}' in --steps is no step; expected all, or numbers and ranges as 0,10,20:50:5 "
             "(first:end:stride, end excluded)."
         )
     if len(parts) > 1:
-        return list(range(n_frames))[slice(*parts)]
-    if parts[0] >= n_frames:
-        raise StepsError(f"frame {parts[0]} is not in this run, which has frames 0 to {n_frames - 1}.")
-    return [parts[0]]
+        first, end, stride = (*parts, None)[:3]
+        inside = (steps >= (first or 0)) & (steps < (steps.max() + 1 if end is None else end))
+        return np.flatnonzero(inside)[::stride].tolist()
+    found = np.flatnonzero((steps - spans < parts[0]) & (parts[0] <= steps))
+    if not len(found):
+        near = steps[np.argmin(np.abs(steps - parts[0]))]
+        raise StepsError(
+            f"step {parts[0]} is not in this run, which has steps {steps.min()} to {steps.max()}; the "
+            f"nearest is {near}."
+        )
+    return found.tolist()

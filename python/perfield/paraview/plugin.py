@@ -51,7 +51,7 @@ except ImportError as error:
     vtkOutputWindow.GetInstance().DisplayErrorText(
         "perfield cannot be loaded from " + of_perfield + " (" + str(error) + "). This ParaView has Python "
         + "%d.%d" % sys.version_info[:2] + ", and the plugin was written for Python {version}. Install "
-        "perfield for the former, call its 'perfield plugin', and load the file that it writes.\\n"
+        "perfield for the former, call its 'perfield setup plugin', and load the file that it writes.\\n"
     )
 else:
     chosen = {{name[{begin}:]: value for name, value in locals().items() if name.startswith({prefix!r})}}

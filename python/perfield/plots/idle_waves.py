@@ -90,7 +90,7 @@ def _longest(run: Run) -> IdleWave:
     if not found:
         raise PlotError(
             f"{run.path} shows no idle wave: no delay of one rank travelled through the others, or the run "
-            "lacks times of steps or messages; `perfield rhythm` says whether the ranks march in step."
+            "lacks times of steps or messages; `perfield lab rhythm` says whether the ranks march in step."
         )
     return found[0]
 

@@ -263,7 +263,7 @@ def machine_in_words(machine: Machine) -> str:
 
 
 def setting_text(value: object) -> str:
-    """A setting as `perfield config` prints it."""
+    """A setting as `perfield setup config` prints it."""
     return json.dumps(value, ensure_ascii=False)
 
 

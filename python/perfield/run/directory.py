@@ -96,7 +96,7 @@ def staged(path: Path) -> str:
     return (
         f"{streams} still staged on host{'s' if len(hosts) > 1 else ''} {shown} (in "
         f"{places[hosts[0]][0]}); the last rank there collects them. If ranks were killed, call on each of "
-        f"these hosts: perfield collect {path}"
+        f"these hosts: perfield setup collect {path}"
     )
 
 

@@ -18,7 +18,7 @@ what was read, section(), images(), facts(), and remark(), which is added where 
 facts.schema.json beside it describes what facts() returns.
 COMPARISONS : options of `perfield compare`; modules with add_arguments(parser) and execute(arguments).
 FINDING_IMAGES : of the report, by kind of a finding's picture; functions of a Report that return an Image.
-RHYTHM_MODELS : of `perfield rhythm --model`; a module as `oscillators/beside.py`.
+RHYTHM_MODELS : of `perfield lab rhythm --model`; a module as `oscillators/beside.py`.
 """
 
 from __future__ import annotations

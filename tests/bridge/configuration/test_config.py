@@ -78,7 +78,9 @@ def test_unknown_key_suggests_nearest(load):
 
 def test_unknown_key_without_near_match_points_to_the_list(load):
     _, errors = load("colour_of_the_sky = 3\n")
-    assert errors == ["perfield.toml:1: unknown key 'colour_of_the_sky'; 'perfield config' lists all keys"]
+    assert errors == [
+        "perfield.toml:1: unknown key 'colour_of_the_sky'; 'perfield setup config' lists all keys"
+    ]
 
 
 def test_unknown_variable_suggests_nearest(load):

@@ -38,7 +38,7 @@ def test_group_names_some_ranks_of_one_binary(measured, value, groups):
 
 @pytest.mark.parametrize("value", ["io=", "io=x", "io=3-1", "io=1-", "=3", "io=1-5:0", "io=1;2", "io=1 rest"])
 def test_group_of_no_ranks_is_refused(measured, execute, bin_dir, tmp_path, value):
-    result = execute(bin_dir / "perfield", "config", env={"PERFIELD_GROUP": value})
+    result = execute(bin_dir / "perfield", "setup", "config", env={"PERFIELD_GROUP": value})
     assert result.returncode == 2
     assert f'PERFIELD_GROUP: found the text "{value}", expected one name, or a name and its ranks' in (
         result.stdout + result.stderr

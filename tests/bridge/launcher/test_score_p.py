@@ -66,4 +66,6 @@ def test_users_library_path_is_kept(execute, program, tmp_path):
 def test_perfield_run_and_env_pass_the_option_on(perfield_cli, tmp_path):
     line = perfield_cli("run", "--scorep", "--dry-run", "-n", 2, "true", cwd=tmp_path).stdout
     assert "perfield-exec --scorep -- true" in line
-    assert set(PLUGIN_VARIABLES) <= set(exports(perfield_cli("env", "--scorep", "true", cwd=tmp_path).stdout))
+    assert set(PLUGIN_VARIABLES) <= set(
+        exports(perfield_cli("setup", "env", "--scorep", "true", cwd=tmp_path).stdout)
+    )

@@ -103,7 +103,7 @@ def test_last_rank_moves_staged_files(stage, mpi, build_c, bin_dir):
 
 
 def test_command_collects_files_of_killed_ranks(killed, stage, collect):
-    with pytest.raises(RunError, match=r"1 stream is still staged on host .* perfield collect"):
+    with pytest.raises(RunError, match=r"1 stream is still staged on host .* perfield setup collect"):
         perfield.open(killed)
     code, said = collect(killed)
     assert code == 0 and said.startswith("collected  ") and str(stage) in said
@@ -231,7 +231,7 @@ def test_full_run_directory_keeps_files_staged(privately, killed, bin_dir, stage
         f"dd if=/dev/zero of=full/fill 2>/dev/null || true; {bin_dir}/perfield-exec --collect full"
     )
     assert result.returncode == 1
-    assert "No space left on device" in result.stderr and "perfield collect full" in result.stderr
+    assert "No space left on device" in result.stderr and "perfield setup collect full" in result.stderr
     assert len(list(stage.iterdir())) == 1
 
 

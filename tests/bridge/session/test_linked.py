@@ -36,7 +36,7 @@ PARALLEL = mpi_program(
 
 @pytest.fixture
 def linked(build_c, perfield_flags):
-    """linked(source, mpi): compiles a program with the flags of `perfield paths --libs`."""
+    """linked(source, mpi): compiles a program with the flags of `perfield setup paths --libs`."""
     return lambda source, mpi: build_c(source, *perfield_flags("--libs"), mpi=mpi)
 
 

@@ -128,7 +128,7 @@ def test_unmeasured_half_of_a_coupled_code_does_not_hang(two_programs, mpi, bin_
     assert (run.state, sends(run)) == ("finished", [(0, 1, 3), (1, 2, 3)])
 
 
-@pytest.mark.parametrize("how", ["perfield-exec", "perfield run", "perfield env"])
+@pytest.mark.parametrize("how", ["perfield-exec", "perfield run", "perfield setup env"])
 def test_spawned_world_is_a_separate_run(build_c, bin_dir, tmp_path, mpirun, perfield_cli, how):
     """Open MPI only: Debian's MPICH refuses MPI_Comm_spawn."""
     program, measured = build_c(SPAWNING), bin_dir / "perfield-exec"
@@ -139,7 +139,7 @@ def test_spawned_world_is_a_separate_run(build_c, bin_dir, tmp_path, mpirun, per
         result = perfield_cli(*words, cwd=tmp_path)
         assert "messages   1 with 4 bytes" in result.stderr
     else:
-        script = f'eval "$(perfield env {program})"; mpirun --oversubscribe -n 2 {program} {measured}'
+        script = f'eval "$(perfield setup env {program})"; mpirun --oversubscribe -n 2 {program} {measured}'
         result = subprocess.run(
             ["sh", "-ec", script],
             env=clean_environment(),

@@ -82,10 +82,10 @@ def by_cmake(mpi, folder: Path, flags) -> None:
 
 @pytest.fixture(scope="module")
 def flags(perfield_cli):
-    """flags(*options): the words that `perfield paths` prints for them."""
+    """flags(*options): the words that `perfield setup paths` prints for them."""
 
     def words(*options: str) -> list[str]:
-        result = perfield_cli("paths", *options)
+        result = perfield_cli("setup", "paths", *options)
         assert result.returncode == 0, result.stderr
         return result.stdout.split()
 

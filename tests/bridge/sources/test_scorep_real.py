@@ -61,7 +61,7 @@ def test_alone_peers_are_unknown_and_printed_lines_fix_it(with_scorep, mpirun, c
 
 def test_perfield_env_does_what_perfield_run_does(with_scorep, perfield_cli, mpirun, counted_in, tmp_path):
     program = with_scorep(PROGRAMS / "reversed_ranks.c")
-    env = exports(perfield_cli("env", "--scorep", program, cwd=tmp_path).stdout)
+    env = exports(perfield_cli("setup", "env", "--scorep", program, cwd=tmp_path).stdout)
     result = mpirun(RANKS, program, env={**QUIET, **env}, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     counted = counted_in(tmp_path / "perfield-run")

@@ -117,7 +117,7 @@ def test_export_writes_each(run, tmp_path, expected):
 
 
 def test_render_draws_each(run, tmp_path):
-    words = ["render", str(run.path), "-o", str(tmp_path), "--topology", "--steps", "40"]
+    words = ["render", str(run.path), "-o", str(tmp_path), "--topology", "--steps", "41"]
     assert commands.main([*words, "--fields", ",".join(NAMES)]) == 0
     layer = json.loads((tmp_path / "pictures.json").read_text())["layers"]["topology/measurements"]
     assert set(NAMES) <= set(layer["arrays"])
@@ -161,7 +161,7 @@ def test_followed_frames_have_those_that_need_no_later_step(run, expected):
 
 @pytest.mark.skipif(find_spec("perfetto") is None, reason="perfetto is not installed")
 def test_timeline_has_a_counter_for_each(run, tmp_path):
-    words = ["export", str(run.path), "--to", "perfetto", "-o", str(tmp_path / "t"), "--steps", "40"]
+    words = ["export", str(run.path), "--to", "perfetto", "-o", str(tmp_path / "t"), "--steps", "41"]
     assert commands.main([*words, "--fields", ",".join(NAMES)]) == 0
     trace = (tmp_path / "t").read_bytes()
     assert all(name.encode() in trace for name in NAMES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield hide`: the model's study, studies of records, pages, and answers to mistakes."""
+"""`perfield lab hide`: the model's study, studies of records, pages, and answers to mistakes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ study = {{"method": method, "eps": 5e-5, "latencies_injected": {injected}, "inje
 
 
 def hide(*words: object) -> int:
-    return commands.main(["hide", *map(str, words)])
+    return commands.main(["lab", "hide", *map(str, words)])
 
 
 def as_json(capsys, *words: object) -> dict:
@@ -174,7 +174,7 @@ def test_model_to_inject_is_read_before_anything_runs(capsys, solver, tmp_path):
     (tmp_path / "old.json").write_text('{"perfield_regimes": 0}')
     assert hide("--solver", solver(), *ONCE, "--inject", tmp_path / "old.json", "--records", "none") == 2
     said = capsys.readouterr().err
-    assert said.startswith("perfield hide: ") and "old.json: this model of regimes has version 0" in said
+    assert said.startswith("perfield lab hide: ") and "old.json: this model of regimes has version 0" in said
 
 
 def test_solver_that_fails_is_quoted(capsys, solver):

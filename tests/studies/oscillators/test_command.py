@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield oscillate`: its sentences, files, scans and answers to mistakes."""
+"""`perfield lab oscillate`: its sentences, files, scans and answers to mistakes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def model(tmp_path):
 
 
 def oscillate(*words: object) -> int:
-    return commands.main(["oscillate", *map(str, words)])
+    return commands.main(["lab", "oscillate", *map(str, words)])
 
 
 def numbers(capsys, *words: object) -> dict:
@@ -98,7 +98,7 @@ def test_a_saved_result_repeats_itself(ending, model, tmp_path, capsys):
     pytest.importorskip("zarr") if ending == "zarr" else None
     first, second = tmp_path / f"first.{ending}", tmp_path / f"second.{ending}"
     assert oscillate("--config", model, "--set", "seed=7", "--output", first) == 0
-    assert f"again: perfield oscillate --config {first}" in capsys.readouterr().out
+    assert f"again: perfield lab oscillate --config {first}" in capsys.readouterr().out
     assert oscillate("--config", first, "--output", second) == 0
     engine = {"engine": "scipy"} if ending == "nc" else {"engine": "zarr"}
     with xr.open_dataset(first, **engine) as one, xr.open_dataset(second, **engine) as two:
@@ -191,7 +191,7 @@ def test_model_of_a_run_follows_its_stages_and_weights(delayed_run, capsys):
 def test_keys_in_the_docs_are_those_of_the_command(capsys):
     assert oscillate("--keys") == 0
     table = capsys.readouterr().out
-    assert table in PAGE.read_text(), "copy the output of: perfield oscillate --keys"
+    assert table in PAGE.read_text(), "copy the output of: perfield lab oscillate --keys"
     assert all(f"| `{key}` |" in table for keys in KEYS.values() for key in keys)
 
 
@@ -224,7 +224,10 @@ def test_page_is_drawn(model, tmp_path):
         (["--preset", "figure-5", "--by-place", "node=1"], "--by-place weighs edges of a run; name the run"),
         (["--preset", "figure-5", "--scan", "seed"], "--scan seed lacks values; write KEY=1,2,5"),
         (["--preset", "figure-5", "--scan", "seed=1:x:2"], "--scan seed=1:x:2 has no numbers to scan"),
-        (["--config", "absent.toml"], "absent.toml does not exist; `perfield oscillate --preset figure-5"),
+        (
+            ["--config", "absent.toml"],
+            "absent.toml does not exist; `perfield lab oscillate --preset figure-5",
+        ),
     ],
 )
 def test_mistakes_are_reported_with_a_remedy(words, sentence, capsys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield regimes`: planted regimes of runs and files, saved patterns of machines, and mistakes."""
+"""`perfield lab regimes`: planted regimes of runs and files, saved patterns of machines, and mistakes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(tmp_path_factory):
 def machine(run):
     """The pattern that was saved of it."""
     path = run.parent / "machine.json"
-    assert commands.main(["regimes", str(run), "--regimes", "2", "--save", str(path)]) == 0
+    assert commands.main(["lab", "regimes", str(run), "--regimes", "2", "--save", str(path)]) == 0
     return path
 
 
@@ -36,7 +36,7 @@ def say(capsys):
     """Calls the command; returns what it prints."""
 
     def call(*words):
-        assert commands.main(["regimes", *map(str, words)]) == 0
+        assert commands.main(["lab", "regimes", *map(str, words)]) == 0
         return capsys.readouterr().out
 
     return call
@@ -47,7 +47,7 @@ def refused(capsys):
     """Calls the command, which must refuse; returns its sentence."""
 
     def call(*words):
-        assert commands.main(["regimes", *map(str, words)]) == 2
+        assert commands.main(["lab", "regimes", *map(str, words)]) == 2
         captured = capsys.readouterr()
         assert not captured.out
         return captured.err
@@ -361,7 +361,9 @@ def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machi
         out = refused(run, option, value, "--against", machine)
         assert f"holds a fitted model, so {option} has no meaning; leave it out" in out
     assert "is of each rank's times" in refused(run, "--reduce", "max", "--against", machine)
-    assert "does not exist; `perfield regimes RUN --save" in refused(run, "--against", tmp_path / "no.json")
+    assert "does not exist; `perfield lab regimes RUN --save" in refused(
+        run, "--against", tmp_path / "no.json"
+    )
     newer = {**json.loads(machine.read_text()), "perfield_regimes": 2}
     (tmp_path / "newer.json").write_text(json.dumps(newer))
     assert "has version 2, but this perfield reads version 1" in refused(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield regimes says when the slow regime struck, where, and what it cost."""
+"""perfield lab regimes says when the slow regime struck, where, and what it cost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def path(tmp_path_factory):
 @pytest.fixture
 def say(capsys, path):
     def call(*options):
-        assert commands.main(["regimes", str(path), "--regimes", "2", *options]) == 0
+        assert commands.main(["lab", "regimes", str(path), "--regimes", "2", *options]) == 0
         return capsys.readouterr().out
 
     return call
@@ -92,7 +92,7 @@ def test_timings_from_a_file_have_events_without_nodes(capsys, tmp_path):
     values = np.exp(0.02 * np.random.default_rng(0).standard_normal((3, 600))) * 1e-3
     values[1, 100:200] *= 3
     np.save(tmp_path / "times.npy", values)
-    assert commands.main(["regimes", str(tmp_path / "times.npy"), "--regimes", "2"]) == 0
+    assert commands.main(["lab", "regimes", str(tmp_path / "times.npy"), "--regimes", "2"]) == 0
     out = capsys.readouterr().out
     assert "in 1 event; the costliest: steps 100 to 199, " in out
     assert "cluster" not in out

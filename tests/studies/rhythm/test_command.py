@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield rhythm`: sentences, table, JSON and Dataset of planted rhythms, and its answers to mistakes."""
+"""`perfield lab rhythm`: sentences, table, JSON and Dataset of planted rhythms, and mistakes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def say(tmp_path, capsys):
 
     def call(stamps, *options, **written):
         path = rhythm_runs.write(tmp_path / "run", stamps, **written)
-        assert commands.main(["rhythm", str(path), *map(str, options)]) == 0
+        assert commands.main(["lab", "rhythm", str(path), *map(str, options)]) == 0
         return capsys.readouterr().out
 
     return call
 
 
 def refused(capsys, *words):
-    assert commands.main(["rhythm", *map(str, words)]) == 2
+    assert commands.main(["lab", "rhythm", *map(str, words)]) == 2
     return capsys.readouterr().err
 
 
@@ -194,14 +194,14 @@ def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
 
 def test_sentences_need_no_matplotlib(delayed_run):
     hidden = "import sys; sys.modules['matplotlib'] = None; from perfield.commands import main; "
-    words = [sys.executable, "-c", hidden + "sys.exit(main(sys.argv[1:]))", "rhythm", delayed_run]
+    words = [sys.executable, "-c", hidden + "sys.exit(main(sys.argv[1:]))", "lab", "rhythm", delayed_run]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "The delay travelled" in done.stdout and "The model's formula" in done.stdout
 
 
 def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):
-    assert commands.main(["rhythm", str(delayed_run)]) == 0
+    assert commands.main(["lab", "rhythm", str(delayed_run)]) == 0
     out = capsys.readouterr().out
     assert "A delay began on rank 2 in step 11 (frame 10)" in out
     assert "The delay travelled forward through 5 ranks at 1 rank per step" in out
@@ -212,13 +212,13 @@ def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):
 def test_formula_that_overstates_measured_speeds_is_reported_to_do_so(rhythm_run, capsys):
     words = ("--send-to", "1,-1", "--bytes", 100_000)
     path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 30, "--delay", 5, 11, 60, *words)
-    assert commands.main(["rhythm", str(path)]) == 0
+    assert commands.main(["lab", "rhythm", str(path)]) == 0
     out = capsys.readouterr().out
     assert "gives 2 ranks per step" in out and "It overstates speeds measured with rendezvous" in out
 
 
 def test_model_of_the_run_says_its_parameters_and_what_it_predicts(delayed_run, capsys):
-    assert commands.main(["rhythm", str(delayed_run), "--model", "--json"]) == 0
+    assert commands.main(["lab", "rhythm", str(delayed_run), "--model", "--json"]) == 0
     model = json.loads(capsys.readouterr().out)["model"]
     assert any(sentence.strip().startswith("v_p = ") for sentence in model)
     assert "It starts at" in model[-1] and "measured are" in model[-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield hide: what splitting a matrix-free product gains, by a model and by runs of a solver."""
+"""perfield lab hide: what splitting a matrix-free product gains, by a model and by runs of a solver."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ the first part of them while input comes, the second while output comes. This
 study compares three methods to divide them: fixed (in halves), dynamic (alpha
 follows the waits) and test (MPI_Testall reports when the input is there).
 
-  perfield hide                              a discrete-event model, 64 ranks
-  perfield hide --model theta-100-no-cap     another setting of it
-  perfield hide --model all                  a table of all settings
-  perfield hide --elements 4680,18720,74880 --ranks 8,64    a sweep
-  perfield hide --solver poisson/poisson --ranks 2 --records study
-  perfield hide --from study --html study.html
+  perfield lab hide                              a discrete-event model, 64 ranks
+  perfield lab hide --model theta-100-no-cap     another setting of it
+  perfield lab hide --model all                  a table of all settings
+  perfield lab hide --elements 4680,18720,74880 --ranks 8,64    a sweep
+  perfield lab hide --solver poisson/poisson --ranks 2 --records study
+  perfield lab hide --from study --html study.html
 
 It prints two shares and keeps them apart: the hidden share, of MatVecs whose two
 waits stayed within eps, and the share of steps in the fast regime, by a hidden
 Markov model of their times. Gains are of T_max, the longest time of any rank in a
 step, over the runs that it names. The model's latencies are drawn, and those of
-`perfield inject` are injected: neither says what a machine gains.
+`perfield lab inject` are injected: neither says what a machine gains.
 
 The solver is testcase/poisson, built by you. Methods run in turn, repeat by
 repeat, so that a machine's slow hours meet all of them."""
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--inject",
         metavar="MODEL",
         type=Path,
-        help="inject latencies drawn from this model, as perfield inject does",
+        help="inject latencies drawn from this model, as perfield lab inject does",
     )
     add = parser.add_argument
     add("--json", action="store_true", help="print everything as one JSON object")

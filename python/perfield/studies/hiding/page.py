@@ -32,7 +32,7 @@ HEADINGS = {
     "gain_half_%": "gain, fastest half (%)",
     "gain_all_%": "gain, all (%)",
     "gain_fast_%": "gain, fast regime (%)",
-}  # of the table of `perfield hide`
+}  # of the table of `perfield lab hide`
 OWN_TEMPLATE = Path(__file__).with_name("page.html")
 
 

@@ -23,7 +23,7 @@ class Setting:
     """How the solver runs.
 
     box : elements of each rank along x, y and z. more : further options of it. model : of regimes, from which
-    `perfield inject` draws latencies; None: none are injected.
+    `perfield lab inject` draws latencies; None: none are injected.
     """
 
     solver: Path
@@ -52,7 +52,7 @@ class Setting:
         trace = record.parent / f"latencies-{repeat}"
         drawn = ["--model", str(self.model), "--seed", str(repeat), "--trace", str(trace)]
         drawn += ["--messages", str(2 * self.n_matvecs), "--run-directory", f"{record}.run"]
-        inject = run_module(sys.executable, "perfield.commands", "inject", *drawn)
+        inject = run_module(sys.executable, "perfield.commands", "lab", "inject", *drawn)
         return [*inject, "--launcher", self.launcher, *ranks, "--", *program]
 
 
@@ -108,7 +108,7 @@ def records_in(folder: Path) -> dict[str, dict[str, list[Path]]]:
         found.setdefault(file.parent.parent.name, {}).setdefault(method, []).append(file.parent)
     if not found:
         raise CommandError(
-            f"--from {folder} holds no records; name a folder that perfield hide --solver --records wrote."
+            f"--from {folder} holds no records; name a folder of `perfield lab hide --solver --records`."
         )
     return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `perfield rhythm` says and draws of a model beside its run."""
+"""What `perfield lab rhythm` says and draws of a model beside its run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield oscillate: lets a program's ranks move as coupled oscillators, and says what comes of it."""
+"""perfield lab oscillate: lets a program's ranks move as coupled oscillators, and says what comes of it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DESCRIPTION = """\
 Integrates a model of a program's ranks as coupled oscillators, and says in which
 state they end, when they settle, and how fast a delay travels.
 
-  perfield oscillate --preset figure-5              a figure of the paper
-  perfield oscillate --preset figure-5 --show-config > model.toml
-  perfield oscillate --config model.toml            a model of your own
-  perfield oscillate --config model.toml --set potential.steepness=5 --set seed=3
-  perfield oscillate --from-run perfield-run        with a run's messages and times
-  perfield oscillate --config model.toml --output result.nc
-  perfield oscillate --config result.nc             the same again, from its result
-  perfield oscillate --preset figure-9 --scan potential.sigma=0.5:3:6
+  perfield lab oscillate --preset figure-5              a figure of the paper
+  perfield lab oscillate --preset figure-5 --show-config > model.toml
+  perfield lab oscillate --config model.toml            a model of your own
+  perfield lab oscillate --config model.toml --set potential.steepness=5 --set seed=3
+  perfield lab oscillate --from-run perfield-run        with a run's messages and times
+  perfield lab oscillate --config model.toml --output result.nc
+  perfield lab oscillate --config result.nc             the same again, from its result
+  perfield lab oscillate --preset figure-9 --scan potential.sigma=0.5:3:6
 
 presets: figure-5, figure-6, figure-7, figure-8, figure-9, wavefront, mexican-hat,
 kuramoto.
@@ -282,4 +282,4 @@ def _keep(arguments: argparse.Namespace, of: Experiment, found: xr.Dataset) -> N
     if arguments.output:
         write_dataset(found, arguments.output)
         if not arguments.json:
-            print(f"  {arguments.output}; again: perfield oscillate --config {arguments.output}")
+            print(f"  {arguments.output}; again: perfield lab oscillate --config {arguments.output}")

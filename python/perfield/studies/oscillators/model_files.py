@@ -23,8 +23,8 @@ def read_tables(path: Path) -> dict[str, Any]:
     """The tables of a TOML file, or those that repeat a saved result (.nc, .zarr)."""
     if not path.exists():
         raise CommandError(
-            f"{path} does not exist; `perfield oscillate --preset figure-5 --show-config > {path}` makes a "
-            "file to begin with."
+            f"{path} does not exist; `perfield lab oscillate --preset figure-5 --show-config > {path}` "
+            "makes a file to begin with."
         )
     if path.suffix in ENDINGS:
         from perfield.studies.oscillators.model.configured import tables_of_result
@@ -114,7 +114,7 @@ def read_result(path: Path) -> xr.Dataset:
         return xr.open_dataset(path, engine="scipy").load()
     except Exception as error:  # SciPy and zarr have many for a damaged file
         raise CommandError(
-            f"{path} is no saved result: {error}. Name a file that perfield oscillate --output made."
+            f"{path} is no saved result: {error}. Name a file that perfield lab oscillate --output made."
         ) from error
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield sliders: a page with sliders for a model of coupled oscillators, of the paper or of a run."""
+"""perfield lab sliders: a page with sliders for a model of coupled oscillators, of the paper or of a run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ its phase circle, order parameter R, spread and phases over time. It begins with
 the figures of the paper or, where a run is named, with the topology, the
 frequencies and the coupling of that run.
 
-  perfield sliders
-  perfield sliders perfield-run
-  perfield sliders --port 8000 --no-browser
+  perfield lab sliders
+  perfield lab sliders perfield-run
+  perfield lab sliders --port 8000 --no-browser
 
 The printed address holds a token, as other users of this machine can connect,
 too. On a cluster, let ssh hand it on: ssh -L 5006:localhost:5006 HOST, then open

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield regimes: separates the levels that the timings of a shared machine mix."""
+"""perfield lab regimes: separates the levels that the timings of a shared machine mix."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ for a while, then 2.9 ms while others use the network. A hidden Markov model
 separates these regimes, and says how long a step takes in each, how many steps
 it has, how long it lasts and which one follows.
 
-  perfield regimes perfield-run
-  perfield regimes perfield-run --field waiting_time_s --reduce max
-  perfield regimes perfield-run --regimes 2 --ranks 0-7 --steps 100:2000
-  perfield regimes timings.npy                     timings of another tool
-  perfield regimes perfield-run --save machine.json      keep its pattern
-  perfield regimes perfield-run --against machine.json   compare with that
-  perfield regimes perfield-run --follow machine.json    while it runs
+  perfield lab regimes perfield-run
+  perfield lab regimes perfield-run --field waiting_time_s --reduce max
+  perfield lab regimes perfield-run --regimes 2 --ranks 0-7 --steps 100:2000
+  perfield lab regimes timings.npy                     timings of another tool
+  perfield lab regimes perfield-run --save machine.json      keep its pattern
+  perfield lab regimes perfield-run --against machine.json   compare with that
+  perfield lab regimes perfield-run --follow machine.json    while it runs
 
 Regimes are counted from the fastest. Steps that write output are left out. A
 number in brackets is a 95 % confidence interval; it respects that a slow step is

@@ -14,7 +14,7 @@ from perfield.text.as_json import plain
 
 REGIMES_HELP = """\
 compare the longest time of all ranks in each step, regime by regime: how many regimes, or auto
-(auto); see perfield regimes"""
+(auto); see perfield lab regimes"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

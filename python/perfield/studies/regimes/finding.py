@@ -97,7 +97,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         f"{in_number(mean_length)} on average{where}.",
         saved_s=saved_s,
         remedy="Look for what else used the machine then: other jobs on the nodes or the network, clock "
-        "rate, backups. `perfield regimes RUN --events` shows when it was slow, `perfield render RUN "
+        "rate, backups. `perfield lab regimes RUN --events` shows when it was slow, `perfield render RUN "
         "--regimes --images` where; compare versions of the program within one regime.",
         picture=Picture("heat_map", field),
         ranks=observed.ranks[columns] if len(columns) < len(observed.ranks) else observed.ranks[:0],

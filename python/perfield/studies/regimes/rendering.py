@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HELP = """\
 also show, in each step, the regime of each rank, pale where it is uncertain (regime_shade), and
-the share of its steps in the slow regime (slow_share); see `perfield regimes`"""
+the share of its steps in the slow regime (slow_share); see `perfield lab regimes`"""
 OF_HELP = "what is timed for --regimes: a field in seconds, or a region (step_time_s)"
 
 

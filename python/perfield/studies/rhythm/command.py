@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield rhythm: says whether the ranks of a run march in step."""
+"""perfield lab rhythm: says whether the ranks of a run march in step."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Says whether the ranks of a run march in step, since when, and how far they are
 apart, in steps. The phase of a rank is the number of steps that it completed,
 with the fraction of its current step, on one clock for all ranks.
 
-  perfield rhythm perfield-run
-  perfield rhythm perfield-run --ranks 0-7 --steps 100:2000
-  perfield rhythm perfield-run --plot rhythm.png      as in the paper's figures
-  perfield rhythm perfield-run --model --plot both.png    a model beside it
-  perfield rhythm perfield-run --output rhythm.nc
+  perfield lab rhythm perfield-run
+  perfield lab rhythm perfield-run --ranks 0-7 --steps 100:2000
+  perfield lab rhythm perfield-run --plot rhythm.png      as in the paper's figures
+  perfield lab rhythm perfield-run --model --plot both.png    a model beside it
+  perfield lab rhythm perfield-run --output rhythm.nc
 
   synchronised  all ranks are within a fifth of a step
   wavefront     each rank is as far behind the one before it as that is itself

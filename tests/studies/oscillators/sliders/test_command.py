@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield sliders` in a browser: the page loads without a network, and a slider that moves changes it."""
+"""`perfield lab sliders` in a browser: the page loads without a network, and moving a slider changes it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ STATE = "Bokeh.documents[0].get_model_by_name('state').text"
 
 @contextlib.contextmanager
 def served(*words: object) -> Iterator[str]:
-    """The address of a page that `perfield sliders` serves."""
-    command = [sys.executable, "-m", "perfield.commands", "sliders", "--port", "0", "--no-browser"]
+    """The address of a page that `perfield lab sliders` serves."""
+    command = [sys.executable, "-m", "perfield.commands", "lab", "sliders", "--port", "0", "--no-browser"]
     with subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield re.search(r"http://localhost:\d+/\?token=[\w-]{43}", process.stdout.readline())[0]
@@ -134,14 +134,14 @@ def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("perfield.studies.oscillators.sliders")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert commands.main(["sliders", "--no-browser"]) == 2
+    assert commands.main(["lab", "sliders", "--no-browser"]) == 2
     assert "call pip install 'perfield[lab]'" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="0"):
         commands.main(["--help"])  # loads all commands
 
 
 def test_run_that_is_none_is_reported(tmp_path, capsys):
-    assert commands.main(["sliders", str(tmp_path / "nothing"), "--no-browser"]) == 2
+    assert commands.main(["lab", "sliders", str(tmp_path / "nothing"), "--no-browser"]) == 2
     assert "nothing does not exist" in capsys.readouterr().err
 
 
@@ -150,10 +150,10 @@ def test_taken_port_is_reported(capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert commands.main(["sliders", "--port", str(port), "--no-browser"]) == 2
+        assert commands.main(["lab", "sliders", "--port", str(port), "--no-browser"]) == 2
     assert f"port {port} cannot be taken" in capsys.readouterr().err
 
 
 def test_impossible_port_is_reported(capsys):
-    assert commands.main(["sliders", "--port", "70000"]) == 2
+    assert commands.main(["lab", "sliders", "--port", "70000"]) == 2
     assert "--port 70000 is no port; expected 0 to 65535." in capsys.readouterr().err

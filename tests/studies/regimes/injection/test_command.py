@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield inject: draws latencies from a model, runs the program with them, and says so everywhere."""
+"""perfield lab inject: draws latencies from a model, runs the program with them, and says so everywhere."""
 
 from __future__ import annotations
 
@@ -51,11 +51,22 @@ def program(build_c, perfield_flags):
 
 @pytest.fixture(scope="module")
 def injected(program, perfield_cli, tmp_path_factory):
-    """The folder in which `perfield inject` ran, and what it said."""
+    """The folder in which `perfield lab inject` ran, and what it said."""
     folder = tmp_path_factory.mktemp("inject")
     (folder / "model.json").write_text(MODEL.to_json())
     result = perfield_cli(
-        "inject", "--model", "model.json", "--seed", "7", "--series", "2", "-n", "2", program, cwd=folder
+        "lab",
+        "inject",
+        "--model",
+        "model.json",
+        "--seed",
+        "7",
+        "--series",
+        "2",
+        "-n",
+        "2",
+        program,
+        cwd=folder,
     )
     assert result.returncode == 0, result.stderr
     return folder, result
@@ -81,7 +92,7 @@ def test_same_seed_draws_the_same_trace(program, injected, tmp_path, monkeypatch
     options = ["--model", "model.json", "--series", "2", "--trace", "t"]
     for seed, same in (("7", True), ("8", False)):
         dry = ["--seed", seed, "--dry-run", "-n", "2"]
-        assert commands.main(["inject", *options, *dry, str(program)]) == 0
+        assert commands.main(["lab", "inject", *options, *dry, str(program)]) == 0
         assert ((tmp_path / "t").read_bytes() == (folder / "perfield-latencies").read_bytes()) is same
 
 
@@ -120,7 +131,7 @@ def test_run_info_report_and_pictures_say_that_latencies_were_injected(injected,
 def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path):
     folder, _ = injected
     result = perfield_cli(
-        "inject", "--trace", folder / "perfield-latencies", "-n", "2", program, cwd=tmp_path
+        "lab", "inject", "--trace", folder / "perfield-latencies", "-n", "2", program, cwd=tmp_path
     )
     assert result.returncode == 0, result.stderr
     assert perfield.open(tmp_path / "perfield-run").info["injected"]["seed"] == 7
@@ -129,12 +140,15 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "needs --model FILE, which `perfield regimes RUN --save FILE` writes, or --trace FILE"),
+        ([], "needs --model FILE, which `perfield lab regimes RUN --save FILE` writes, or --trace FILE"),
         (
             ["--trace", "absent"],
-            "--trace absent does not exist; name the trace of an earlier `perfield inject",
+            "--trace absent does not exist; name the trace of an earlier `perfield lab inject",
         ),
-        (["--model", "absent.json"], "absent.json does not exist; `perfield regimes RUN --save FILE` writes"),
+        (
+            ["--model", "absent.json"],
+            "absent.json does not exist; `perfield lab regimes RUN --save FILE` writes",
+        ),
         (["--trace", "other.txt"], "other.txt is no trace of latencies of version 1"),
         (["--model", "other.txt"], "this is no model of regimes"),
         (["--model", "old.json"], "this model of regimes has version 0, but this perfield reads version 1"),
@@ -160,7 +174,7 @@ def test_bad_input_starts_nothing_and_says_what_to_do(
     for name, n_bytes in (("cut", 60), ("amid", 63)):
         head = b"perfield-latencies 1 100 1 16 1\n{}\n".ljust(100)
         (tmp_path / name).write_bytes(head + n_bytes * b"\0")
-    assert commands.main(["inject", *options, "-n", "2", str(program)]) == 2
+    assert commands.main(["lab", "inject", *options, "-n", "2", str(program)]) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "perfield-run").exists()
 
@@ -174,7 +188,7 @@ def test_drawn_latencies_are_reported_and_doubted(perfield_cli, program, tmp_pat
         **{"mean_s": [200e-6, 3000e-6], "share": [0.5, 0.5]},
     }
     (tmp_path / "steps.json").write_text(json.dumps(heavy))
-    draw = ("inject", "--messages", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
+    draw = ("lab", "inject", "--messages", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
     out = perfield_cli(*draw, "steps.json", "true", cwd=tmp_path).stderr
     assert "drew 600 latencies into t: median " in out
     assert "1.6 ms were measured on average. Student's t has longer outliers" in out
@@ -187,5 +201,5 @@ def test_drawn_latencies_are_reported_and_doubted(perfield_cli, program, tmp_pat
 )
 def test_numbers_that_cannot_be_are_refused(capsys, option, sentence):
     with pytest.raises(SystemExit, match="2"):
-        commands.main(["inject", "--model", "model.json", option, sentence.split()[0], "./a.out"])
+        commands.main(["lab", "inject", "--model", "model.json", option, sentence.split()[0], "./a.out"])
     assert f"argument {option}: {sentence}" in capsys.readouterr().err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interactive page of `perfield sliders`: a model of oscillators with sliders, computed in Python.
+"""The interactive page of `perfield lab sliders`: a model of oscillators with sliders, computed in Python.
 
 `experiment` turns settings into a model, `page` shows it, `server` hands it to browsers here.
 """

@@ -110,7 +110,7 @@ class _Guard(AuthProvider):
     def _user(self, request: RequestHandler) -> User:
         given = request.get_argument("token", "")
         if not hmac.compare_digest(given.encode(), self._token.encode()):
-            reason = "A token is needed: open the whole address that perfield sliders printed"
+            reason = "A token is needed: open the whole address that perfield lab sliders printed"
             raise HTTPError(401, reason=reason)
         websocket = getattr(request, "ws_connection", None)  # has taken the stream of its request
         connection = (websocket or request.request.connection).stream.socket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield inject: runs a program on a network that is slower than the machine's own, and measures it."""
+"""perfield lab inject: runs a program on a network that is slower than the machine's own, and measures it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from another rank of the same node: the message counts as arrived when the
 latency drawn for it has passed since it was sent. All options of `perfield run`
 hold, too.
 
-  perfield regimes perfield-run --field waiting_time_s \\
+  perfield lab regimes perfield-run --field waiting_time_s \\
       --emission log-gaussian --save network.json
-  perfield inject --model network.json -n 8 ./a.out
-  perfield inject --trace perfield-latencies -n 8 ./a.out
+  perfield lab inject --model network.json -n 8 ./a.out
+  perfield lab inject --trace perfield-latencies -n 8 ./a.out
 
 The k-th message that a rank gets from another takes the k-th latency of its
 series. The run says everywhere that latencies were injected."""
@@ -41,7 +41,7 @@ MOST_LATENCIES = 10**8  # of a trace: 400 MB, which every node maps
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
-    """Splits the words behind `perfield inject`: our options, and (all, the launcher's, the program's)."""
+    """Splits the words of `perfield lab inject`: our options, and (all, the launcher's, the program's)."""
     ours, launcher, program = _launcher.separate(words, run.OWN | OWN)
     return ours, (words, launcher, program)
 
@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds our own options and those of `perfield run`."""
     run.add_arguments(parser)
     parser.usage = (
-        "perfield inject (--model FILE | --trace FILE) [OPTIONS] [LAUNCHER OPTIONS] [--] PROGRAM [ARGS ...]"
+        "perfield lab inject (--model FILE | --trace FILE) [OPTIONS] [LAUNCHER OPTIONS] [--] PROGRAM "
+        "[ARGS ...]"
     )
     add = parser.add_argument
     add("--model", metavar="FILE", help="draw latencies from this model of regimes")
@@ -104,7 +105,7 @@ def trace_of(arguments: argparse.Namespace) -> Path:
 
     if arguments.model is None and arguments.trace is None:
         raise CommandError(
-            "needs --model FILE, which `perfield regimes RUN --save FILE` writes, or --trace FILE with "
+            "needs --model FILE, which `perfield lab regimes RUN --save FILE` writes, or --trace FILE with "
             "latencies that were drawn before"
         )
     path = Path(arguments.trace or TRACE)
@@ -112,7 +113,7 @@ def trace_of(arguments: argparse.Namespace) -> Path:
         if not path.is_file():
             raise CommandError(
                 f"--trace {path} {'is no file' if path.exists() else 'does not exist'}; name the trace of an "
-                "earlier `perfield inject --model FILE`."
+                "earlier `perfield lab inject --model FILE`."
             )
         read_trace(path)
         return path
@@ -132,7 +133,7 @@ def trace_of(arguments: argparse.Namespace) -> Path:
     latency_s, about = drawn(model, arguments.series, arguments.messages, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, about=about)
     for line in sentences(latency_s, model, measured_s, path):
-        print(f"perfield inject: {line}", file=sys.stderr, flush=True)
+        print(f"perfield lab inject: {line}", file=sys.stderr, flush=True)
     return path
 
 

@@ -27,7 +27,7 @@ OFFSET = 4096  # of the numbers, unless the lines before them are longer
 def write_trace(
     path: Path | str, latency_s: Any, *, repeats: bool = True, about: Mapping[str, Any] | None = None
 ) -> None:
-    """Writes latencies as a trace, which `perfield inject --trace` takes.
+    """Writes latencies as a trace, which `perfield lab inject --trace` takes.
 
     latency_s : (n_series, n_messages), or (n_messages) for all ranks, in seconds, from 0 to LONGEST_S. The
     k-th message that rank r gets from any one other rank takes latency_s[r % n_series, k]. repeats : messages
@@ -74,8 +74,8 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
         is_trace = len(words) == 6 and words[:2] == [START.encode(), str(VERSION).encode()]
         if not is_trace or not all(word.isdigit() and len(word) <= 18 for word in words[2:5]):
             raise RegimeError(
-                f"{path} is no trace of latencies of version {VERSION}; `perfield inject --model FILE` draws "
-                "one."
+                f"{path} is no trace of latencies of version {VERSION}; `perfield lab inject --model FILE` "
+                "draws one."
             )
         offset, n_series, n_messages = (int(word) for word in words[2:5])
         file.seek(offset)
@@ -84,14 +84,14 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
     if len(values) != n_series * n_messages:
         raise RegimeError(
             f"{path} holds {len(values)} latencies, but its first line says {n_series} times {n_messages}; "
-            "draw it again with `perfield inject --model FILE`."
+            "draw it again with `perfield lab inject --model FILE`."
         )
     try:
         about = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise RegimeError(
-            f"{path} has a second line that is no JSON: {error}; draw it again with `perfield inject --model "
-            "FILE`."
+            f"{path} has a second line that is no JSON: {error}; draw it again with `perfield lab inject "
+            "--model FILE`."
         ) from error
     return values.reshape(n_series, n_messages) * 1e-9, about
 

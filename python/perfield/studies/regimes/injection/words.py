@@ -32,12 +32,12 @@ def sentences(latency_s: np.ndarray, model: Model, measured_s: float, path: Path
     if measured_s > 0 and not 1 / FAR < mean_s / measured_s < FAR:
         yield (
             f"{in_seconds(measured_s)} were measured on average. Student's t has longer outliers "
-            "than were measured; `perfield regimes --emission log-gaussian --save FILE` fits one with fewer."
+            "than were measured; `perfield lab regimes --emission log-gaussian --save FILE` has fewer."
             if model.dof is not None and mean_s > measured_s
             else f"{in_seconds(measured_s)} were measured on average, so the model does not fit those times."
         )
     if model.field.removeprefix("longest ") == "time of a step":
         yield (
             "this model is of the time of whole steps, which holds computation, and each message is now "
-            "delayed by as much; `perfield regimes RUN --field waiting_time_s --save FILE` fits waits."
+            "delayed by as much; `perfield lab regimes RUN --field waiting_time_s --save FILE` fits waits."
         )

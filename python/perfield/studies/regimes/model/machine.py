@@ -114,7 +114,7 @@ class Machine:
         if not isinstance(about, Mapping) or any(name not in about for name in names):
             raise RegimeError(
                 "this is a model of regimes, but no pattern of a machine: it does not say where and when "
-                "it was measured; `perfield regimes RUN --save FILE` writes one."
+                "it was measured; `perfield lab regimes RUN --save FILE` writes one."
             )
         return cls(model, **{name: about[name] for name in names})
 
@@ -171,7 +171,7 @@ def misfit(classified: xr.Dataset, saved: Machine) -> str:
                     f"these times do not fit the pattern of {saved.name}: in its {regime_name(one, n)} "
                     f"regime a step takes {in_seconds(median)} here, but {in_seconds(saved.mean_s[other])} "
                     f"in its {regime_name(other, n)} regime when it was saved; a pattern is of one program "
-                    "on one machine, so save one of this program with `perfield regimes RUN --save FILE`."
+                    "on one machine, so save one of this program with `perfield lab regimes RUN --save FILE`."
                 )
     slowest = time_s[regime == n - 1]
     if n > 1 and len(slowest) >= max(FEWEST_TIMES, NEARLY_ALL * (regime >= 0).sum()):

@@ -114,13 +114,13 @@ class Model:
             version = entries.pop("perfield_regimes")
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise RegimeError(
-                'this is no model of regimes: it has no "perfield_regimes"; `perfield regimes RUN --save '
+                'this is no model of regimes: it has no "perfield_regimes"; `perfield lab regimes RUN --save '
                 "FILE` writes one."
             ) from None
         if version != VERSION:
             raise RegimeError(
                 f"this model of regimes has version {version}, but this perfield reads version {VERSION}; "
-                "fit it again with `perfield regimes RUN --save FILE`."
+                "fit it again with `perfield lab regimes RUN --save FILE`."
             )
         missing = [field.name for field in fields(cls) if field.name not in entries]
         if missing:

@@ -44,7 +44,7 @@ def measured(run: Run, steps: Steps = None) -> tuple[xr.Dataset, xr.Dataset]:
         if len(ranks) * moments > MOST_PHASES:
             raise PlotError(
                 f"{counted(len(ranks), 'rank')} are too many for plots of rhythm, expected at most "
-                f"{MOST_PHASES // FEWEST_MOMENTS:,}; `perfield rhythm RUN` has their numbers."
+                f"{MOST_PHASES // FEWEST_MOMENTS:,}; `perfield lab rhythm RUN` has their numbers."
             )
     try:
         phases = phases_of_run(run, ranks, slice(int(indexes[0]), int(indexes[-1])), moments)
