@@ -68,7 +68,7 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     fields = list(dict.fromkeys([*(picture.field for picture in wanted.values()), COMPUTING, "rank"]))
     geometry = None
     try:
-        pieces, of_mesh = shown_pieces(run)
+        pieces, of_mesh = shown_pieces(run, *report.mesh)
         geometry = GeometryOptions(pieces, "point", fields)
         notes += of_mesh
     except MeshMissingError as error:
