@@ -37,7 +37,7 @@ from perfield.topology import (
 )
 
 from .collectives import CollectiveBars, clashes, short_name
-from .line_choice import LineChoice
+from .line_choice import LEFT_OUT, LineChoice
 from .lines import PairSums, line_ends, radii
 from .machine_values import (
     ADDED_UP_ON_DEVICES,
@@ -420,7 +420,8 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    drawn, words = scene.lines.heaviest(scene.lines.kept(scene.pair_sums.of(frame)))
+    kept = scene.lines.kept(scene.pair_sums.of(frame))
+    drawn, words = scene.lines.heaviest(kept)
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
@@ -428,6 +429,7 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     attach_to_points(dataset, "radius", radii(drawn, LINE_RADIUS, 2))
     attach_nodes(dataset, nodes)
     attach_numbers(dataset, "messages_not_drawn", left_out)
+    attach_numbers(dataset, LEFT_OUT, [scene.lines.unasked(kept)])
     attach_names(dataset, "in_words", [words] if words else [])
     for what in COMMON:
         attach_names(dataset, f"{what}_names", ANSWERS)
