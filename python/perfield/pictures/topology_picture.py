@@ -7,7 +7,7 @@ of a run share (placement, planes, ranks, letters).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,7 @@ from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import AnyRun, Frame
+    from perfield.run.collectives import Communicator
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
@@ -206,6 +207,7 @@ def topology_scene(
     lines: LineChoice | None = None,
     without: Iterable[str] = (),
     statistics: Collection[str] | None = (),
+    communicators: Sequence[Communicator] | None = None,
 ) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
@@ -217,6 +219,7 @@ def topology_scene(
     lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     statistics : the fields whose statistics over ranks each part of the machine gets; None is all.
+    communicators : those that get a row, in this order, as far as there is room; None takes all of the run.
     """
     lines = lines or LineChoice()
     left_out = frozenset(without)
@@ -227,7 +230,8 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
-    communicators = [] if "collectives" in left_out else run.communicators
+    communicators = run.communicators if communicators is None else communicators
+    communicators = [] if "collectives" in left_out else communicators
     if has_cells(len(placement.nodes), placement.n_ranks) if overview is None else overview:
         return Overview(placement, lines, left_out, statistics, communicators)
     if inter_node_offset is None:
