@@ -23,6 +23,8 @@ PERFIELD = Path(sys.executable).parent / "perfield"
 TOP = Path(__file__).resolve().parents[2]
 HEAT3D = TOP / "demo/heat3d/perfield-run/pictures/images"  # of make demo
 HOT_STEP = "12"
+READY = "document.body.dataset.ready === 'true'"
+FOUND = "perfield.findings.cards?.length > 0"
 
 
 def perfield(folder: Path, *words: str | Path) -> None:
@@ -30,11 +32,14 @@ def perfield(folder: Path, *words: str | Path) -> None:
     subprocess.run([str(word) for word in (PERFIELD, *words)], cwd=folder, check=True, stdout=sys.stderr)
 
 
-def screenshot(address: str, size: str, file: Path) -> None:
-    """What Chromium shows of a page. Raises CalledProcessError."""
-    words = ["--headless=new", "--no-sandbox", "--enable-unsafe-swiftshader", "--hide-scrollbars"]
-    words += [f"--window-size={size}", "--virtual-time-budget=15000", f"--screenshot={file}"]
-    subprocess.run(["chromium", *words, address], check=True, stderr=subprocess.DEVNULL, timeout=120)
+def screenshot(address: str, size: str, file: Path, *steps: str) -> None:
+    """What Chromium shows of a page. steps : JavaScript, each repeated until it is true."""
+    from drivers.driven_chromium import opened_tab  # of tests/, which `runs` makes known
+
+    with tempfile.TemporaryDirectory() as place, opened_tab(address, Path(place), size, webgl=True) as tab:
+        for step in steps:
+            tab.until(step)
+        file.write_bytes(tab.picture())
     print(file)
 
 
@@ -43,11 +48,11 @@ def pages(run: Path, output: Path) -> None:
     words = [PERFIELD, "serve", run, "--no-browser", "--token", "none", "--port", "0"]
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as server:
         address = re.search(r"http://\S+/", server.stdout.readline())[0]
-        screenshot(address, "1500,950", output / "serve.png")
+        screenshot(address, "1500,1037", output / "serve.png", READY, FOUND)
         server.terminate()
     page = run.parent / "report.html"
     perfield(run.parent, "report", run.name, "-o", page.name)
-    screenshot(page.as_uri(), "1100,900", output / "report.png")
+    screenshot(page.as_uri(), "1100,987", output / "report.png", "document.readyState === 'complete'")
 
 
 def moving(folder: Path, output: Path) -> None:
