@@ -65,7 +65,7 @@ def colour(
         low = 0
     names = names or {int(number): words for number, words in about.get("names", {}).items()}
     numbers = sorted(names) if names else range(round(low), round(most) + 1)
-    few = numbers if len(numbers) <= len(PALETTE) or field == SHADES else _few(numbers)
+    few = numbers if len(numbers) <= len(PALETTE) or field == SHADES else _few(numbers, not names)
     scale, unit = unit_of(about)
     if category:
         high = most
@@ -158,8 +158,14 @@ def _shades(numbers: Any) -> list[tuple[float, ...]]:
     return [colours[number // 2] if number % 2 else pale(colours[number // 2]) for number in numbers]
 
 
-def _few(values: Any) -> list[int]:
-    """At most 11 evenly spaced numbers of an ascending list, including the first and the last."""
+def _few(values: Any, is_round: bool) -> list[int]:
+    """At most 11 evenly spaced numbers of an ascending list, including the first and the last. is_round : of
+    all numbers from one to another; round ones, but for the last."""
     if len(values) <= 11:
         return list(values)
+    if is_round:
+        first, last = values[0], values[-1]
+        round_ones = (n * 10**power for power in range(10) for n in (1, 2, 5))
+        each = next(one for one in round_ones if last - first <= 6.5 * one)
+        return [*range(first, last - each // 2, each), last]
     return sorted({values[round(n * (len(values) - 1) / 5)] for n in range(6)})

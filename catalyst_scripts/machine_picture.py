@@ -119,7 +119,11 @@ class Layers:
         block = self._blocks[coloured]
         block.UpdatePipeline()
         self.coloured = [self._display(coloured)]
-        if layer == "switches" and field in self._pictures.arrays("topology/links"):
+        if (
+            layer == "switches"
+            and "links" in self._blocks
+            and field in self._pictures.arrays("topology/links")
+        ):
             pv.ColorBy(self._display("links"), ("CELLS", field))
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))

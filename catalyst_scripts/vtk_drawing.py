@@ -73,6 +73,7 @@ vtkMapper.SetResolveCoincidentTopologyToPolygonOffset()  # lines before their fa
 # Until VTK 9.2, the mapper of the usual name draws nothing that is translucent.
 MAPPER = getattr(drawing_library, "vtkCompositePolyDataMapper2", vtkCompositePolyDataMapper)
 PEELS = 4  # layers of what is translucent, as in ParaView
+SAMPLES = 8  # of each pixel, or as many as OpenGL has
 
 
 class Display:
@@ -192,13 +193,11 @@ class View:
         self._bodies, self._flat, self._window = vtkRenderer(), vtkRenderer(), vtkRenderWindow()
         self._bodies.AutomaticLightCreationOff()
         vtkLightKit().AddLightsToRenderer(self._bodies)
-        self._bodies.UseDepthPeelingOn()
         self._bodies.SetMaximumNumberOfPeels(PEELS)
         self._flat.SetLayer(1)
         self._flat.InteractiveOff()
         self._window.SetOffScreenRendering(1)
         self._window.SetAlphaBitPlanes(1)
-        self._window.SetMultiSamples(0)
         self._window.SetDPI(DPI)
         self._window.SetNumberOfLayers(2)
         self._window.AddRenderer(self._bodies)
@@ -208,13 +207,13 @@ class View:
         """Draws an image of a size."""
         self._window.SetSize(*size)
         self._bodies.SetBackground(*self.Background)
-        self._bodies.SetUseFXAA(bool(self.UseFXAA))
         self._flat.RemoveAllViewProps()
         for display in self.Representations:
             if isinstance(display, Display):
                 display.prepare(self.ViewTime)
                 if not self._bodies.HasViewProp(display.actor):
                     self._bodies.AddActor(display.actor)
+        self._smooth()
         texts = [display for display in self.Representations if isinstance(display, TextDisplay)]
         for actor in (actor for one in [*self.legends.values(), *texts] for actor in one.drawn(size)):
             self._flat.AddViewProp(actor)
@@ -232,6 +231,15 @@ class View:
         image.ReadFrontBufferOff()
         image.ShouldRerenderOff()
         return image
+
+    def _smooth(self) -> None:
+        """Smooths edges: of what is flat by samples, which keep small letters legible. They spoil what is
+        translucent, and show the seams of a shaded mesh's triangles."""
+        bodies = (one for one in self.Representations if isinstance(one, Display) and one.Visibility)
+        sampled = all(display.Opacity == 1 and display.Diffuse == 0 for display in bodies)
+        self._window.SetMultiSamples(SAMPLES if sampled else 0)
+        self._bodies.SetUseDepthPeeling(not sampled)
+        self._bodies.SetUseFXAA(bool(self.UseFXAA) and not sampled)
 
 
 _tables: dict[str, Table] = {}

@@ -11,6 +11,13 @@ from perfield import _bridge
 
 BOXES = "boxes"
 """In the place of a mesh's path, in `mesh_path` and --mesh: boxes, whatever mesh there is."""
+OF_GRID = f"{BOXES}:"
+"""Before the lengths of a grid of ranks, in the same place: boxes:4x2x2."""
+
+
+def is_boxes(mesh: object) -> bool:
+    """Whether this stands for boxes, and names no place on disk."""
+    return str(mesh) == BOXES or str(mesh).startswith(OF_GRID)
 
 
 class _WithInfo(Protocol):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the images of docs/images that show heat3d and the recorded run of OpenFOAM. Needs Chromium.
+"""Draws the images of docs/images that show heat3d and the recorded run of OpenFOAM.
+
+Needs Chromium and ffmpeg; the hosts of the film are namespaces, which need root.
 
 make docs-images
 """
@@ -12,23 +14,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
+
+import cut
+from runs import MOVING, NotMadeError, measure
 
 PERFIELD = Path(sys.executable).parent / "perfield"
 TOP = Path(__file__).resolve().parents[2]
 HEAT3D = TOP / "demo/heat3d/perfield-run/pictures/images"  # of make demo
-# Which file of docs/images each picture becomes.
-OF_HEAT3D = {
-    "01_geometry_*.png": "heat3d-mesh.png",
-    "02_topology_*.png": "heat3d-machine.png",
-    "03_heat_map.png": "heat3d-heat-map.png",
-}
-OF_OPENFOAM = {
-    "*_geometry_compute_time_s_mean.png": "dambreak-computing.png",
-    "*_geometry_waiting_time_s_mean.png": "dambreak-waiting.png",
-    "*_topology_compute_time_s_mean.png": "dambreak-machine.png",
-}
+HOT_STEP = "12"
+READY = "document.body.dataset.ready === 'true'"
+FOUND = "perfield.findings.cards?.length > 0"
 
 
 def perfield(folder: Path, *words: str | Path) -> None:
@@ -36,11 +32,14 @@ def perfield(folder: Path, *words: str | Path) -> None:
     subprocess.run([str(word) for word in (PERFIELD, *words)], cwd=folder, check=True, stdout=sys.stderr)
 
 
-def screenshot(address: str, size: str, file: Path) -> None:
-    """What Chromium shows of a page. Raises CalledProcessError."""
-    words = ["--headless=new", "--no-sandbox", "--enable-unsafe-swiftshader", "--hide-scrollbars"]
-    words += [f"--window-size={size}", "--virtual-time-budget=15000", f"--screenshot={file}"]
-    subprocess.run(["chromium", *words, address], check=True, stderr=subprocess.DEVNULL, timeout=120)
+def screenshot(address: str, size: str, file: Path, *steps: str) -> None:
+    """What Chromium shows of a page. steps : JavaScript, each repeated until it is true."""
+    from drivers.driven_chromium import opened_tab  # of tests/, which `runs` makes known
+
+    with tempfile.TemporaryDirectory() as place, opened_tab(address, Path(place), size, webgl=True) as tab:
+        for step in steps:
+            tab.until(step)
+        file.write_bytes(tab.picture())
     print(file)
 
 
@@ -49,19 +48,25 @@ def pages(run: Path, output: Path) -> None:
     words = [PERFIELD, "serve", run, "--no-browser", "--token", "none", "--port", "0"]
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True) as server:
         address = re.search(r"http://\S+/", server.stdout.readline())[0]
-        screenshot(address, "1500,950", output / "serve.png")
+        screenshot(address, "1500,1037", output / "serve.png", READY, FOUND)
         server.terminate()
     page = run.parent / "report.html"
     perfield(run.parent, "report", run.name, "-o", page.name)
-    screenshot(page.as_uri(), "1100,900", output / "report.png")
+    screenshot(page.as_uri(), "1100,987", output / "report.png", "document.readyState === 'complete'")
 
 
-def copy(images: Path, files: Mapping[str, str], output: Path) -> None:
-    """Copies the one image that fits each pattern."""
-    for pattern, target in files.items():
-        (image,) = images.glob(pattern)
-        shutil.copyfile(image, output / target)
-        print(output / target)
+def moving(folder: Path, output: Path) -> None:
+    """Mesh and machine of 16 nodes side by side: one step, and a film of all. Raises NotMadeError."""
+    run, drawn, film = folder / "perfield-run", folder / "pictures", folder / "film.gif"
+    measure(MOVING, folder, run)
+    words = ("render", run, "-o", drawn, "--fields", "compute_time_s")
+    perfield(folder, *words, "--steps", "all", "--movie", film, "--size", "1200x500", "--fps", "6")
+    shutil.copyfile(film, output / "moving.gif")
+    perfield(folder, *words, "--steps", HOT_STEP, "--images", "--size", "640x500")
+    mesh, machine = (next((drawn / "images").glob(f"*_{name}_*.png")) for name in ("geometry", "topology"))
+    join = ["ffmpeg", "-loglevel", "error", "-y", "-i", mesh, "-i", machine, "-filter_complex", "hstack"]
+    subprocess.run([str(word) for word in (*join, output / "moving.png")], check=True)
+    print(output / "moving.gif", output / "moving.png", sep="\n")
 
 
 def main() -> int:
@@ -69,14 +74,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, nargs="?", default=TOP / "docs/images")
     output = parser.parse_args().output
-    copy(HEAT3D, OF_HEAT3D, output)
+    shutil.copyfile(HEAT3D / "03_heat_map.png", output / "heat3d-heat-map.png")
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            moving(Path(made), output)
+        except NotMadeError as error:
+            print(f"no film, and no image of its run: {error}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         perfield(folder, "demo")
-        run, drawn = folder / "perfield-demo", folder / "pictures"
+        run = folder / "perfield-demo"
         pages(run, output)
-        perfield(folder, "render", "--images", run, "-o", drawn, "--fields", "compute_time_s,waiting_time_s")
-        copy(drawn / "images", OF_OPENFOAM, output)
+        cut.draw(run, "alpha.water", "water", 0.5, output / "dambreak-cut.png")
     return 0
 
 

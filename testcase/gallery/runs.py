@@ -82,6 +82,11 @@ MULTIPARTITION = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("multipartition_c", "4",
 NODE_OUTPUT = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("flow", "wing", "5", "node"))
 EACH = Program("n1;n2", 8, SANDY_BRIDGE, SOLVER, case=STEP)
 GATHER = ("-fileHandler", "collated")
+# A hot spot that moves through the mesh, and so through the machine.
+SMALL_NODE = "pack:2 [numa(memory=16GB)] l3:1(size=20MB) core:1 pu:1"
+SIXTEEN = ";".join(",".join(f"n{4 * leaf + n:02d}" for n in range(1, 5)) for leaf in range(4))
+HOT = ("heat3d", "--minds", "4", "4", "2", "--points", "12", "12", "12", "--steps", "40", "--print-log", "0")
+MOVING = Program(SIXTEEN, 2, SMALL_NODE, (*HOT, "--exchange", "isend", "--hot-spot"))
 
 
 def rhythm(*words: str) -> Program:

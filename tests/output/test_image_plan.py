@@ -90,6 +90,7 @@ def test_default_images(description):
         "geometry_T_frame_000005.png",
         "geometry_T_frame_000000.png",
         "topology_topology_type.png",
+        "message_matrix.png",
         "messages_source_frame_000005.png",
         "topology_messages_source_frame_000005.png",
         "messages_target_frame_000005.png",
@@ -101,6 +102,20 @@ def test_default_images(description):
         "geometry_sent_count_to_3_frame_000005.png",
         "geometry_sent_count_to_3_frame_000000.png",
     ]
+
+
+def test_lines_of_messages_that_would_hide_one_another_give_way_to_their_matrix(description):
+    description["crowded"] = {"messages": 11_064, "topology/messages": 11_064}
+    drawn = files(plan_images(description, None))
+    assert [name for name in drawn if "message" in name] == ["message_matrix.png"]
+    (sentence,) = without_images(description, None)
+    assert sentence.startswith("no image of messages as lines, as 11,064 would be left out: the matrix")
+    assert without_images(description, ["isend_count"]) == [sentence]
+    assert without_images(description, ["T"]) == []
+
+
+def test_what_is_alike_on_all_ranks_is_on_neither_mesh_nor_machine(description):
+    assert files(first_images(description, ""))[:2] == ["heat_map.png", "regions.png"]
 
 
 def test_first_images_are_the_finding_the_plots_and_an_own_field(description):
@@ -243,6 +258,7 @@ def test_partition_is_drawn_once_per_mesh(description):
 
 def test_chosen_fields_and_steps_are_drawn_in_each_layer_and_step(description):
     assert files(plan_images(description, ["isend_count", "alpha.water", "U"], [0, 9])) == [
+        "message_matrix.png",
         "messages_isend_count_frame_000000.png",
         "messages_isend_count_frame_000009.png",
         "topology_messages_isend_count_frame_000000.png",
@@ -272,7 +288,7 @@ def test_only_machine_is_drawn_without_a_mesh(description):
     for name in ("geometry", "messages"):
         del description["layers"][name]
     planned = plan_images(description, None)
-    assert {image["layer"].partition("/")[0] for image in planned} == {"topology"}
+    assert {image["layer"].partition("/")[0] for image in planned if "layer" in image} == {"topology"}
 
 
 def test_statistics_of_parts_are_drawn_on_the_machine_in_each_step(description):

@@ -13,6 +13,7 @@ from drivers.in_paraview import in_paraview
 from known_runs.many_nodes import SLOW_S, USUAL_S, large_run, placed
 
 from perfield.output.image_plan import plan_images
+from perfield.output.images import draw_images
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.topology_picture import topology_scene
@@ -160,9 +161,18 @@ def test_one_slow_rank_of_a_hundred_thousand_is_seen_in_the_first_image(tmp_path
     assert USUAL_S < SLOW_S
 
 
+def test_switches_of_the_flat_machine_are_drawn(tmp_path):
+    run = large_run(tmp_path, 4, 2)
+    write(tmp_path / "pictures", run, placed(run, 2))
+    about = json.loads((tmp_path / "pictures/pictures.json").read_text())
+    planned = plan_images(about, ["level"], [0])
+    assert [image["layer"] for image in planned] == ["topology/switches"]
+    assert len(draw_images(tmp_path / "pictures", planned)) == 1
+
+
 def test_no_layout_arranges_the_cells_of_an_overview(tmp_path):
     write(tmp_path / "overview", large_run(tmp_path, 130, 1), None)
     about = json.loads((tmp_path / "overview/pictures.json").read_text())
     assert about["layout"] == ""
-    layers = {image["layer"] for image in plan_images(about, None)}
+    layers = {image["layer"] for image in plan_images(about, None) if "layer" in image}
     assert layers == {"topology/measurements"}, "no images of parts of nodes, and of messages that are alike"

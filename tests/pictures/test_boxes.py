@@ -15,6 +15,12 @@ from perfield.pictures.geometry_picture import GeometryOptions, geometry, ranks_
 from perfield.pictures.shown_mesh import shown_pieces
 from perfield.run.collectives import Communicator
 
+ROW = "boxes of a row of 4 ranks, guessed from messages"
+GUESS = (
+    "The grid is a guess: 100 % of the bytes pass between its neighbours. --grid states another, as "
+    "--grid 4x2x2."
+)
+
 
 def without_mesh(path, ranks=4, steps=3):
     """A run of ranks in a row that described no mesh."""
@@ -33,12 +39,13 @@ def middles(pieces, run, frame=None):
 def test_ranks_of_a_run_without_a_mesh_are_boxes_placed_by_messages(tmp_path):
     run = without_mesh(tmp_path)
     pieces, notes = shown_pieces(run)
-    assert pieces.way == "boxes placed by messages, not by space"
+    assert pieces.way == ROW
     assert notes == [
-        "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes."
+        "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes.",
+        GUESS,
     ]
     places = middles(pieces, run)
-    assert np.allclose(np.diff(places, axis=0), [1, 0, 0], atol=0.05)  # they send in a row
+    assert np.allclose(np.diff(places, axis=0), [1, 0, 0])  # they send in a row
 
 
 def test_boxes_stay_where_they_are_while_messages_change(tmp_path):
@@ -63,7 +70,7 @@ def test_ranks_without_messages_have_no_box_and_that_is_reported(tmp_path):
     for frame in run.frames():
         frame.messages = frame.messages[:2]
     pieces, notes = shown_pieces(run)
-    assert notes[1] == "2 ranks of 5 have no box (3, 4), as they exchanged no messages."
+    assert notes[2] == "2 ranks of 5 have no box (3, 4), as they exchanged no messages."
     assert ranks_without_mesh(run, run.frame(0), pieces) == [3, 4]
 
 
@@ -91,8 +98,8 @@ def test_a_box_is_no_cell_so_nothing_is_per_cell(tmp_path):
 def test_a_mesh_that_cannot_be_used_is_reported_before_boxes_are_shown(tmp_path):
     (tmp_path / "m.vtu").write_text("nothing")
     pieces, notes = shown_pieces(without_mesh(tmp_path), tmp_path / "m.vtu")
-    assert pieces.way.startswith("boxes placed by messages")
-    assert "m.vtu" in notes[0] and notes[0].endswith("Shown instead: boxes placed by messages, not by space.")
+    assert pieces.way == ROW
+    assert "m.vtu" in notes[0] and notes[0].endswith(f"Shown instead: {ROW}.")
 
 
 def test_a_case_beside_the_run_that_does_not_fit_is_reported(tmp_path):
@@ -167,7 +174,7 @@ def test_a_grid_of_less_than_half_of_the_ranks_is_no_picture_of_all(tmp_path):
     run = with_grids(tmp_path, 5, grid((2,)))
     with pytest.raises(MeshMissingError, match=r"no grid of ranks .* has at least half of the ranks"):
         boxes_by_grid(run)
-    assert shown_pieces(run)[0].way.startswith("boxes placed by messages")
+    assert shown_pieces(run)[0].way == ROW.replace("4", "5")
 
 
 @pytest.mark.parametrize("by_setting", [False, True])
@@ -176,4 +183,62 @@ def test_boxes_can_be_had_in_the_place_of_any_mesh(tmp_path, by_setting):
     if by_setting:
         run.info["configuration"] = {"mesh_path": "boxes"}
     pieces, notes = shown_pieces(run, None if by_setting else "boxes")
-    assert (pieces.way, notes) == ("boxes placed by messages, not by space", [])
+    assert (pieces.way, notes) == (ROW, [GUESS])
+
+
+def with_halo(path, dims, order="xyz"):
+    """A run whose ranks exchange a message across each face of a grid; they count along the order."""
+    run = without_mesh(path, int(np.prod(dims)))
+    axes = ["xyz".index(letter) for letter in order]
+    ranks = np.arange(run.n_ranks).reshape([dims[axis] for axis in axes], order="F")
+    ranks = np.transpose(ranks, [axes.index(axis) for axis in range(len(dims))])
+    ends = [
+        (np.take(ranks, range(n - 1), axis).ravel(), np.take(ranks, range(1, n), axis).ravel())
+        for axis, n in enumerate(dims)
+    ]
+    source, target = (np.concatenate(some) for some in zip(*ends))
+    for frame in run.frames():
+        messages = np.zeros(len(source), frame.messages.dtype)
+        messages["source"], messages["target"], messages["bytes"], messages["count"] = source, target, 1000, 1
+        frame.messages = messages
+    return run
+
+
+def test_a_halo_in_three_dimensions_looks_like_its_block(tmp_path):
+    run = with_halo(tmp_path, (3, 2, 2))
+    pieces, notes = shown_pieces(run)
+    assert pieces.way == "boxes of a grid of 3 x 2 x 2 ranks, guessed from messages"
+    assert "The grid is a guess: 100 %" in notes[1]
+    assert np.allclose(middles(pieces, run)[[1, 3, 6]], np.eye(3))
+
+
+def test_a_stated_grid_takes_the_order_that_fits_the_messages_and_says_so(tmp_path):
+    run = with_halo(tmp_path, (4, 3, 2), "zyx")
+    pieces, notes = shown_pieces(run, "boxes:4x3x2,periodic=x")
+    assert pieces.way == "boxes of a grid of 4 x 3 x 2 ranks as stated, ranks along z first, periodic in x"
+    assert "along z first (zyx), as then 100 % of the bytes" in notes[0]
+    assert np.allclose(middles(pieces, run)[[1, 2, 6]], np.eye(3)[::-1])
+    pieces, notes = shown_pieces(run, "boxes:4x3x2,order=xyz")
+    assert np.allclose(middles(pieces, run)[[1, 4, 12]], np.eye(3)) and notes == []
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ("3x2", "has 6 ranks, but the run has 4"),
+        ("2y2", "is no grid of ranks"),
+        ("2x2,order=xz", "is no grid of ranks"),
+        ("4,periodic=y", "is no grid of ranks"),
+        ("0x4", "is no grid of ranks"),
+    ],
+)
+def test_a_grid_that_cannot_be_is_refused(tmp_path, grid, words):
+    with pytest.raises(MeshMissingError, match=words):
+        shown_pieces(without_mesh(tmp_path), f"boxes:{grid}")
+
+
+def test_a_wrong_grid_in_the_settings_of_a_run_is_reported_before_boxes_are_shown(tmp_path):
+    run = without_mesh(tmp_path)
+    run.info["configuration"] = {"mesh_path": "boxes:3x2"}
+    pieces, notes = shown_pieces(run)
+    assert pieces.way == ROW and notes[0].startswith("the grid 3x2 has 6 ranks")

@@ -12,6 +12,7 @@ from known_runs import collective_runs
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield
+from perfield.commands._machine import communicators_with_most
 from perfield.pictures import topology, topology_scene
 from perfield.pictures.collectives import GETS, GIVES, IS_RAIL, ROWS, rows_of
 from perfield.run.collectives import communicators_of
@@ -101,6 +102,29 @@ def test_communicators_beyond_a_number_share_a_row():
     rows = rows_of(communicators_of(reported), 8)
     assert len(rows) == ROWS + 1 and rows[-1].words == "2 others"
     assert rows[-1].is_rest and not any(row.is_rest for row in rows[:-1])
+
+
+def test_communicators_of_the_same_ranks_share_a_row_with_one_bar_per_rank(tmp_path):
+    def twice(rank):
+        reported = collective_runs.descriptions(rank)
+        return [*reported, (77, {"size": 8, "rank": 7 - rank, "label": "copy"})]
+
+    shown, _ = layer(tmp_path, described=twice)
+    assert text(shown, "row_names")[0] == "MPI_COMM_WORLD (and 1 more of these ranks)"
+    row, way = column(shown, "row"), column(shown, "direction")
+    assert column(shown, "rank")[(row == 0) & (way == GIVES)].tolist() == list(range(8))
+    assert len(set(row.tolist())) == 3
+
+
+def test_communicators_with_most_bytes_come_first_and_those_without_any_are_left_out(tmp_path):
+    run = perfield.open(collective_runs.write_run(tmp_path / "run", collective_runs.descriptions))
+    most = communicators_with_most(run, [run.frame(0)])
+    moved = {}
+    for entry in run.frame(0).collectives:
+        size = int(entry["bytes_out"]) + int(entry["bytes_in"])
+        moved[int(entry["communicator"])] = moved.get(int(entry["communicator"]), 0) + size
+    assert [one.name for one in most] == sorted((n for n in moved if moved[n]), key=lambda n: -moved[n])
+    assert communicators_with_most(run, []) == []
 
 
 def test_two_ranks_at_one_place_are_reported_and_not_drawn_as_one(tmp_path):

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from known_runs import mixed_spans
 
 import perfield
+from perfield.topology import placement_of
 from twins import twin
 
 figures = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
@@ -151,6 +154,19 @@ def test_message_matrix_of_many_ranks_joins_them(run, axes, monkeypatch):
     plots.message_matrix(run, axes=axes)
     assert axes.images[0].get_array().data == pytest.approx(np.array([[10, 20], [40, 30]]))
     assert "each cell: 2 x 2 ranks" in words(axes)
+
+
+def test_message_matrix_outlines_nodes_and_puts_their_ranks_side_by_side(tmp_path, axes, monkeypatch):
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=2, hosts=("a", "b")))
+    in_turn = replace(placement_of(run), node_id=np.array([0, 1, 0, 1], np.int32))
+    monkeypatch.setattr("perfield.plots.messages.placement_of", lambda run: in_turn)
+    plots.message_matrix(run, axes=axes)
+    blocks = [(*block.get_xy(), block.get_width()) for block in axes.patches]
+    assert blocks == [(-0.5, -0.5, 2), (1.5, 1.5, 2)]
+    sent = ~np.ma.getmaskarray(axes.images[0].get_array())
+    assert not sent[:2, :2].any() and not sent[2:, 2:].any(), "0 and 2 send to 1 and 3"
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+    assert "between 4 pairs, 0 % inside nodes (outlined)" in words(axes)
 
 
 def test_message_matrix_says_bytes_with_unknown_peers(tmp_path, axes):

@@ -31,7 +31,7 @@ def placed_by_messages(
     with less than LEAST_SHARE of what each of their ends exchanges with its main partner do not count: a
     gather at the end would pull all ranks to one. Parts without messages between them lie side by side.
     """
-    first, second = _pairs(n_ranks, source, target, amount)
+    first, second, _ = main_pairs(n_ranks, source, target, amount)
     ones = np.ones(len(first))
     graph = coo_array((ones, (first, second)), shape=(n_ranks, n_ranks)).tocsr()
     graph = graph + graph.T
@@ -48,10 +48,10 @@ def placed_by_messages(
     return places
 
 
-def _pairs(
+def main_pairs(
     n_ranks: int, source: np.ndarray, target: np.ndarray, amount: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs that count, each once, the lower rank first."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pairs that count, each once, the lower rank first, and what they exchange, plus 1."""
     low, high = np.minimum(source, target).astype(np.int64), np.maximum(source, target).astype(np.int64)
     keys, place = np.unique(low * n_ranks + high, return_inverse=True)
     sums = np.bincount(place.ravel(), np.asarray(amount, dtype=float) + 1.0, len(keys))
@@ -62,7 +62,7 @@ def _pairs(
     np.maximum.at(most, low, sums)
     np.maximum.at(most, high, sums)
     pulls = sums >= LEAST_SHARE * np.minimum(most[low], most[high])
-    return low[pulls], high[pulls]
+    return low[pulls], high[pulls], sums[pulls]
 
 
 def _laid_out(graph: object) -> np.ndarray:

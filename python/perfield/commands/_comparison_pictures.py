@@ -103,7 +103,7 @@ def _mesh(
             )
             return None
     try:
-        sides = [replace(side, pieces=mesh_of(side.run, arguments)) for side in (before, after)]
+        sides = [replace(side, pieces=mesh_of(side.run, arguments, cells=False)) for side in (before, after)]
         return compared_mesh(*sides, field)
     except MeshError as error:
         notes.append(f"no picture of the mesh: {error}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 COMPUTING, SCHEDULER = "compute_time_s", "run_delay_time_s"
 MOVES = "imbalance that moves"
+SLOWER = "steps get slower"
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class Shown:
 
     field : on mesh and machine. step : index of the step that a finding names; None: none does. moves :
     whether the slowest rank changes, so that a mean would hide it. words : the finding; "": there is none.
+    alike : whether it is the same on all ranks, so that the heat map answers, and mesh and machine do not.
     """
 
     field: str = COMPUTING
     step: int | None = None
     moves: bool = False
     words: str = ""
+    alike: bool = False
 
     def frame(self, indexes: np.ndarray, kinds: StepKinds) -> int | None:
         """The position of the frame to look at, a typical one where nothing was found; None for the mean of
@@ -57,25 +60,32 @@ def shown_first(run: Run, known: Collection[str]) -> Shown:
     for finding in findings:
         field = finding.picture.field
         if field.endswith("_time_s") and field != SCHEDULER and field in known:
-            return Shown(field, finding.picture.step, finding.kind == MOVES, finding.words)
+            alike = finding.kind == SLOWER and not len(finding.ranks)
+            return Shown(field, finding.picture.step, finding.kind == MOVES, finding.words, alike)
     return Shown()
 
 
-def first_plots(run: Run, names: Collection[str], notes: list[str]) -> dict[str, Callable[[Path], None]]:
-    """What draws each plot into a file, by name; a plot that cannot be drawn adds a note, and has no file."""
+def first_plots(
+    run: Run, names: Collection[str], notes: list[str], field: str = COMPUTING
+) -> dict[str, Callable[[Path], None]]:
+    """What draws each plot into a file, by name; a plot that cannot be drawn adds a note, and has no file.
+
+    field : of the heat map.
+    """
     if importlib.util.find_spec("matplotlib") is None:
         notes.append("no plots: they need the package matplotlib; pip install 'perfield[report]'")
         return {}
-    return {name: partial(_draw, run, name, notes) for name in names}
+    options = {"heat_map": {"field": field}}
+    return {name: partial(_draw, run, name, notes, options.get(name, {})) for name in names}
 
 
-def _draw(run: Run, name: str, notes: list[str], place: Path) -> None:
+def _draw(run: Run, name: str, notes: list[str], options: dict[str, str], place: Path) -> None:
     from perfield.plots.figures import FIGURES
     from perfield.plots.style import PlotError, new_figure
 
     figure = new_figure()
     try:
-        FIGURES[name](run, None, figure)
+        FIGURES[name](run, None, figure, **options)
     except PlotError as error:
         notes.append(f"no plot {name}: {printable(str(error))}")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from perfield.pictures.overview import Overview
     from perfield.pictures.topology_picture import TopologyScene
     from perfield.run import AnyRun, Frame
+    from perfield.run.collectives import Communicator
     from perfield.topology import Placement
 
 NODES = {"cells": True, "planes": False}
@@ -111,10 +113,13 @@ def machine_scene(run: AnyRun, choice: MachineChoice, frames: Iterable[Frame]) -
         print(f"zoom on {names}: {part.words}")
         said = "; ".join(filter(None, (f"only messages of {names}", lines.words)))
         lines = replace(lines, either=choice.chosen, words=said)
-    without = set(choice.without)
-    if not choice.zoom and not any(_has_collectives(frame) for frame in frames):
-        without.add("collectives")
+    without, communicators = set(choice.without), None
+    if not choice.zoom and "collectives" not in without:
+        communicators = communicators_with_most(run, frames)
+        if not communicators:
+            without.add("collectives")
     options = {"overview": choice.overview, "lines": lines, "statistics": choice.statistics}
+    options["communicators"] = communicators
     try:
         scene = topology_scene(run, placement, **options, without=without)
     except ValueError as error:
@@ -125,9 +130,17 @@ def machine_scene(run: AnyRun, choice: MachineChoice, frames: Iterable[Frame]) -
     return scene
 
 
-def _has_collectives(frame: Frame) -> bool:
-    """Whether ranks did collective operations in a frame."""
-    return frame.collectives is not None and bool(frame.collectives["count"].any())
+def communicators_with_most(run: AnyRun, frames: Iterable[Frame]) -> list[Communicator]:
+    """The communicators in whose collective operations bytes moved in some frames, those with most first."""
+    moved: Counter[int] = Counter()
+    for frame in frames:
+        table = frame.collectives
+        if table is not None:
+            sizes = (table["bytes_out"] + table["bytes_in"]).tolist()
+            for name, size in zip(table["communicator"].tolist(), sizes):
+                moved[name] += size
+    of_name = {one.name: one for one in run.communicators}
+    return [of_name[name] for name, size in moved.most_common() if size > 0 and name in of_name]
 
 
 def _lines(run: AnyRun, arguments: argparse.Namespace, placement: Placement) -> LineChoice:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--steps", metavar="LIST", help="steps to take costs from, such as 10:50 (default: all but output)")
     add("--region", metavar="NAME", help="count only the compute time of this region")
-    add_mesh_options(parser)
+    add_mesh_options(parser, grid=False)
     add("--case", metavar="CASE", help="write the field for weightField into this OpenFOAM case")
     add("--field", metavar="NAME", default="cellCost", help="name of that field (default: cellCost)")
     add("--time", metavar="TIME", help="the case's time directory to write into (default: its start)")

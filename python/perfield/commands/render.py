@@ -17,7 +17,7 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._fields import check_fields
-from perfield.commands._first_images import Shown, first_plots, shown_first
+from perfield.commands._first_images import COMPUTING, Shown, first_plots, shown_first
 from perfield.commands._looks import check_places, checked
 from perfield.commands._machine import (
     add_machine_options,
@@ -337,10 +337,15 @@ def _images(
     if shown is None:
         images = plan_images(pictures.description, fields, steps)
         notes += without_images(pictures.description, fields)
+        plots = first_plots(run, [image["plot"] for image in images if "plot" in image], notes)
     else:
-        images = first_images(pictures.description, shown.field, frame, steps, bool(arguments.focus))
+        field = "" if shown.alike and not steps else shown.field
+        images = first_images(pictures.description, field, frame, steps, bool(arguments.focus))
         notes += without_images(pictures.description, [shown.field])
-        plots = first_plots(run, FIRST_PLOTS, notes)
+        notes += (
+            [] if field else ["no image of mesh and machine: this is alike on all ranks; see the heat map"]
+        )
+        plots = first_plots(run, FIRST_PLOTS, notes, COMPUTING if field else shown.field)
     with Progress("drawing images", sum(len(image["files"]) for image in images)) as progress:
         look = {"size": arguments.size or "", "camera": arguments.camera or ""}
         files = draw_images(pictures.directory, images, progress.advance, look=look, plots=plots)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from perfield.catalyst_scripts.owned_folder import OwnedFolder, check_new_file, check_own, new_file
 from perfield.commands import CommandError
 from perfield.commands._chosen import add_span, opened
+from perfield.commands._mesh import add_mesh_options, check_path
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a number of the report or a field is so: 'imbalance > 1.3'; any number of times",
     )
     add_span(parser)
+    add_mesh_options(parser)
     add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need VTK")
 
 
@@ -67,10 +69,11 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CommandError(
             "-o names the page, but --text and --json write none; send their output to a file: >"
         )
+    check_path(arguments)
     conditions = [parsed(text) for text in arguments.fail_if]
     path = run_path(arguments.run)
     place = _place(path, arguments)
-    made = report(opened(path, arguments.span))
+    made = report(opened(path, arguments.span), arguments.mesh, arguments.rank_array)
     known = numbers(made) if conditions else {}
     known = {**field_numbers(made, [each.name for each in conditions if each.name not in known]), **known}
     unknown = not_proven(made) if conditions else {}

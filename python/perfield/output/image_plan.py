@@ -19,6 +19,8 @@ STEMS |= {"topology/switches": "topology_switch", "topology/collectives": "topol
 THREADS = tuple(f"thread_{kind}_time_s" for kind in ("parallel", "barrier", "other", "cpu"))
 STEMS |= {"topology/threads": "topology_threads"}
 ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
+MESSAGES = ("messages", "topology/messages")  # layers of lines
+MATRIX = "messages"  # of `perfield plot`, before lines
 FIRST_PLOTS = ("heat_map", "regions")  # of `perfield plot`, among the first images
 KINDS = ("mean", "p95", "maximum", "imbalance")  # of values over all steps
 
@@ -33,7 +35,8 @@ def first_images(
     """The few images that answer first: a field on the mesh and on the machine, the plots of FIRST_PLOTS, and
     that field of the simulation that varies most; then fields of studies that were added.
 
-    description : pictures.json. field : of the costliest finding. step : number of the frame to look at; None
+    description : pictures.json. field : of the costliest finding; "" draws it neither on the mesh nor on the
+    machine. step : number of the frame to look at; None
     shows the mean of all steps, where there is one. steps : numbers of frames, in place of that choice.
     focus : also the messages to each focus rank. An image of a plot has "plot", its name, and no layer.
     """
@@ -108,8 +111,9 @@ def _planned(
             add_values([name], shown)
 
     def add_messages(name: str) -> None:
-        for layer in ("messages", "topology/messages"):
-            add(layer, name, shown[:1] if name in ENDS else shown)
+        for layer in MESSAGES:
+            if layer not in description.get("crowded", {}):
+                add(layer, name, shown[:1] if name in ENDS else shown)
 
     over = {(base, kind): name for name, (base, kind) in description["over_steps"].items()}
     values = default_values(description) if fields is None else array_names(description, fields)
@@ -124,6 +128,9 @@ def _planned(
             add_values([over[name, kind] for kind in kinds if (name, kind) in over], shown, static=True)
     for step in shown:
         add_values(pair, [step])
+    matrix, of_messages = {"plot": MATRIX, "files": ["message_matrix.png"]}, _message_arrays(description)
+    if fields is not None and of_messages.intersection(values):
+        images.append(matrix)
     for name in others:
         # A step has few samples of a function; all steps together say more.
         if (
@@ -135,6 +142,8 @@ def _planned(
         if fields is not None:
             add_messages(name)
             add("topology/collectives", name, shown)
+    if fields is None and "sent_bytes" in of_messages:
+        images.append(matrix)
     if fields is None:
         for name in (*ENDS, "sent_bytes"):
             add_messages(name)
@@ -162,7 +171,7 @@ def _image(
 
     static : one image serves all steps; its file name has no step.
     """
-    about = description["layers"].get(layer, {}).get("arrays", {}).get(name)
+    about = _arrays_of(description, layer).get(name)
     if about is None or is_constant(about):
         return []
     if name in description["own_fields"]:
@@ -171,6 +180,16 @@ def _image(
     at = at[:1] if static else at
     files = [f"{stem}.png"] if static else [f"{stem}_frame_{step['frame']:06d}.png" for step in at]
     return [{"layer": layer, "field": name, "focus": focus, "static": static, "steps": at, "files": files}]
+
+
+def _arrays_of(description: dict[str, Any], layer: str) -> dict[str, Any]:
+    """What pictures.json says of each array of a layer; nothing for a layer that is not there."""
+    return description["layers"].get(layer, {}).get("arrays", {})
+
+
+def _message_arrays(description: dict[str, Any]) -> set[str]:
+    """The arrays of lines of messages."""
+    return {name for layer in MESSAGES for name in _arrays_of(description, layer)}
 
 
 def telling_steps(description: dict[str, Any]) -> list[int]:
@@ -246,6 +265,12 @@ def without_images(description: dict[str, Any], fields: Sequence[str] | None) ->
             factor, unit = unit_of(known[0])
             value = f"{amount(known[0]['range'][0] * factor)} {unit}".rstrip()
             constant.setdefault(value, []).append(name)
+    crowded = description.get("crowded", {})
+    if crowded and (fields is None or _message_arrays(description).intersection(names)):
+        said.append(
+            f"no image of messages as lines, as {max(crowded.values()):,} would be left out: the matrix "
+            "shows all, --lines-from RANKS draws those of some, --nodes cells those between nodes"
+        )
     said += [
         f"no image of {', '.join(of)}: {value} everywhere, in all steps" for value, of in constant.items()
     ]

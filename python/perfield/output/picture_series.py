@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
 from perfield.output.telling import with_values_over_steps
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
+from perfield.pictures.line_choice import LEFT_OUT
 from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces, StoredPieces
@@ -109,7 +110,7 @@ class PictureSeries:
         arrays: dict[str, Arrays] = defaultdict(Arrays)
         own: dict[str, str] = {}
         static: dict[str, Path] = {}
-        labels, meshes = [], Meshes()
+        labels, meshes, crowded = [], Meshes(), Counter[str]()
         for number, time in zip(self.steps, times):
             frame = self._frame(number)
             kinds = self.survey.kinds
@@ -129,12 +130,14 @@ class PictureSeries:
                 made["geometry"].add(number, time, pieces)
                 lines = self._message_lines(frame)
                 arrays["messages"].note(number, lines)
+                crowded["messages"] = max(crowded["messages"], _left_out(lines))
                 made["messages"].add_one(number, time, lines)
             if self.topology is not None:
                 layers = topology(self.run, frame, self.topology).layers()
                 for layer, dataset in layers.items():
                     if layer not in static:
                         arrays[f"topology/{layer}"].note(number, dataset)
+                        crowded[f"topology/{layer}"] = max(crowded[f"topology/{layer}"], _left_out(dataset))
                         if layer in STATIC_LAYERS:
                             static[layer] = made["topology"].static(layer, dataset)
                 made["topology"].add(number, time, (layers | static).items())
@@ -145,6 +148,7 @@ class PictureSeries:
             **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
             **{"view": of_mesh.view, "explode": of_mesh.explode, "mesh_way": self._mesh_way()},
             "layout": "" if isinstance(self.topology, Overview) else self.layout,  # which arranges planes
+            "crowded": {layer: n_lines for layer, n_lines in crowded.items() if n_lines},
             **describe(self.run, self.survey, self.placement or placement_of(self.run), arrays, own),
         }
         folder.write(PICTURES, json.dumps(self.description, indent=1) + "\n")
@@ -206,3 +210,9 @@ class PictureSeries:
         options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
+
+
+def _left_out(dataset: vtkDataSet) -> int:
+    """How many lines of a layer are not drawn, though nobody chose some; 0 for what is no layer of lines."""
+    numbers = dataset.GetFieldData().GetArray(LEFT_OUT)
+    return int(numbers.GetValue(0)) if numbers is not None else 0

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Boxes in the place of a mesh, one for each rank, where nobody knows its pieces.
 
-`boxes_by_grid` places them as MPI_Cart_create did, `boxes_by_messages` by who talks to whom.
+`boxes_by_grid` places them as MPI_Cart_create did, `boxes_by_messages` by who talks to whom, and
+`boxes_of_stated_grid` as the user says.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,15 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData
 
-from perfield.analysis.graph_layout import placed_by_messages
+from perfield.analysis.graph_layout import main_pairs, placed_by_messages
+from perfield.analysis.grid_fit import grid_fit
 from perfield.pictures.blocks import MeshMissingError
-from perfield.text import counted, first_of
+from perfield.pictures.stated_grid import grid_words
+from perfield.text import counted, first_of, in_percent
 
 if TYPE_CHECKING:
     from perfield.run import AnyRun, Frame
 
 SIDE = 0.6  # of a box; the middles of neighbours are about 1 apart
 HEIGHT = 0.2  # of boxes that are placed in the plane
+STATE = "--grid states another, as --grid 4x2x2."
 MOST_FRAMES = 200  # whose messages are added up; of more, every n-th
 
 
@@ -82,18 +87,78 @@ def boxes_by_grid(run: AnyRun) -> Boxes:
         places[members] = in_blocks(coordinates, grid.dims)
         return places
 
-    far_corner = in_blocks(np.array(grid.dims)[None] - 1, grid.dims)[0]
-    flat = np.flatnonzero(far_corner == 0)  # axes along which there is one box
-    size = np.where(np.arange(3) == flat.max(initial=-1), HEIGHT, SIDE)
-    lengths = " x ".join(map(str, grid.dims))
-    way = f"boxes of a grid of {lengths} ranks (MPI_Cart_create){_ends(grid.dims, grid.periodic)}"
+    way = f"boxes of {_grid_of(grid.dims)} (MPI_Cart_create){_ends(grid.dims, grid.periodic)}"
     notes = _without(run, members, "got no place in that grid")
     if len(grid.dims) > 3:
         notes.append(
             f"The grid has {len(grid.dims)} axes: ranks that differ in another than the first three are in "
             "blocks beside one another."
         )
-    return Boxes(way, place, size.tolist(), notes)
+    return Boxes(way, place, _size(grid.dims), notes)
+
+
+def boxes_of_stated_grid(run: AnyRun, text: str) -> Boxes:
+    """Boxes in the grid that the user states, as 4x2x2,order=zyx,periodic=x (`grid_words`).
+
+    Without an order the one counts in which most bytes pass between neighbours. Raises MeshMissingError if
+    the text is no grid, or one of another number of ranks.
+    """
+    try:
+        dims, orders, periodic = grid_words(text)
+    except ValueError as error:
+        raise MeshMissingError(str(error)) from error
+    if math.prod(dims) != run.n_ranks:
+        raise MeshMissingError(
+            f"the grid {text} has {math.prod(dims):,} ranks, but the run has {run.n_ranks:,}; state lengths "
+            "whose product is the number of ranks."
+        )
+    grids = [_coordinates(dims, order) for order in orders]
+    order, notes = orders[0], []
+    if len({grid.tobytes() for grid in grids}) > 1:
+        source, target, amount = _messages(run)
+        shares = [_between_neighbours(grid, dims, periodic, source, target, amount) for grid in grids]
+        order = orders[int(np.argmax(shares))]
+        tells = max(shares) > min(shares)
+        why = f", as then {in_percent(max(shares))} of the bytes pass between neighbours" if tells else ""
+        notes.append(
+            f"The order of ranks is assumed: along {order[0]} first ({order}){why}; "
+            f"--grid {text.partition(',')[0]},order={order[::-1]} states another."
+        )
+    first = f", ranks along {order[0]} first" if len(grids[0][0]) > 1 else ""
+    way = f"boxes of {_grid_of(dims)} as stated{first}{_ends(dims, periodic)}"
+    return Boxes(way, lambda: in_blocks(_coordinates(dims, order), dims), _size(dims), notes)
+
+
+def _coordinates(dims: Sequence[int], order: str) -> np.ndarray:
+    """Coordinates (n_ranks, n_axes) of ranks that count along the first axis of the order first."""
+    axes = ["xyz".index(letter) for letter in order]
+    counted_in = np.unravel_index(np.arange(math.prod(dims)), [dims[axis] for axis in axes], order="F")
+    return np.stack([counted_in[axes.index(axis)] for axis in range(len(dims))], axis=1)
+
+
+def _between_neighbours(
+    grid: np.ndarray,
+    dims: Sequence[int],
+    periodic: Sequence[bool],
+    source: np.ndarray,
+    target: np.ndarray,
+    amount: np.ndarray,
+) -> float:
+    """The share of the amount that passes between neighbours across a face."""
+    apart = np.abs(grid[source] - grid[target])
+    apart = np.where(periodic, np.minimum(apart, np.array(dims) - apart), apart)
+    return float(amount[apart.sum(axis=1) == 1].sum() / max(amount.sum(), 1.0))
+
+
+def _grid_of(dims: Sequence[int]) -> str:
+    return f"a row of {dims[0]} ranks" if len(dims) == 1 else f"a grid of {' x '.join(map(str, dims))} ranks"
+
+
+def _size(dims: Sequence[int]) -> list[float]:
+    """Of the boxes of a grid: low along the last axis along which there is one box."""
+    far_corner = in_blocks(np.array(dims)[None] - 1, dims)[0]
+    flat = np.flatnonzero(far_corner == 0)
+    return np.where(np.arange(3) == flat.max(initial=-1), HEIGHT, SIDE).tolist()
 
 
 def in_blocks(coordinates: np.ndarray, dims: Sequence[int]) -> np.ndarray:
@@ -121,7 +186,8 @@ def _ends(dims: Sequence[int], periodic: Sequence[bool]) -> str:
 
 
 def boxes_by_messages(run: AnyRun) -> Boxes:
-    """Boxes in the plane; ranks that exchange much lie side by side.
+    """Boxes in the grid of ranks that explains the messages; without one in the plane, where ranks that
+    exchange much lie side by side.
 
     Raises MeshMissingError if no rank sent a message to another: then nothing says which are neighbours.
     """
@@ -131,11 +197,25 @@ def boxes_by_messages(run: AnyRun) -> Boxes:
             f"no rank of {run.path} sent a message to another, so nothing says which ranks are neighbours."
         )
 
+    pairs = main_pairs(run.n_ranks, source, target, amount)
+    talking = np.unique(np.concatenate(pairs[:2]))
+    notes = _without(run, np.union1d(source, target), "exchanged no messages")
+    fit = grid_fit(len(talking), *(np.searchsorted(talking, end) for end in pairs[:2]), pairs[2])
+    if fit is not None:
+
+        def in_grid() -> np.ndarray:
+            places = np.full((run.n_ranks, 3), np.nan)
+            places[talking] = in_blocks(fit.coordinates(), fit.dims)
+            return places
+
+        way = f"boxes of {_grid_of(fit.dims)}{_ends(fit.dims, fit.periodic)}, guessed from messages"
+        guess = f"The grid is a guess: {in_percent(fit.share)} of the bytes pass between its neighbours."
+        return Boxes(way, in_grid, _size(fit.dims), [f"{guess} {STATE}", *notes])
+
     def place() -> np.ndarray:
         flat = placed_by_messages(run.n_ranks, source, target, amount)
         return np.hstack([flat, np.zeros((run.n_ranks, 1))])
 
-    notes = _without(run, np.union1d(source, target), "exchanged no messages")
     return Boxes("boxes placed by messages, not by space", place, (SIDE, SIDE, HEIGHT), notes)
 
 

@@ -43,8 +43,8 @@ NO_WORDS = "lower rows: communicators, which have no collective operation here"
 
 @dataclass(frozen=True)
 class CommunicatorRow:
-    """A row of the picture. words : which communicators. communicators : they have no rank in common, but
-    where they are the rest, which has no rail."""
+    """A row of the picture. words : which communicators. communicators : two of them share all ranks
+    or none, but where they are the rest, which has no rail."""
 
     words: str
     communicators: tuple[Communicator, ...]
@@ -52,16 +52,22 @@ class CommunicatorRow:
 
 
 def rows_of(communicators: Sequence[Communicator], n_ranks: int) -> list[CommunicatorRow]:
-    """The rows of a run's communicators, the largest first.
+    """The rows of communicators, in their order.
 
-    Communicators of equal size without a common rank share a row. Those of one rank exchange nothing and have
-    none. What goes beyond ROWS, and what is no single communicator, is the rest.
+    Communicators of the same ranks share a row, and those of equal size without a common rank. Those of one
+    rank exchange nothing and have none. What goes beyond ROWS, and what is no single communicator, is the
+    rest.
     """
     rows: list[tuple[int, list[Communicator], np.ndarray]] = []
     rest = []
+    of_ranks: dict[bytes, list[Communicator]] = {}
     for one in communicators:
         inside = one.members[(one.members >= 0) & (one.members < n_ranks)]
         if one.size < 2 or not len(inside):
+            continue
+        alike = of_ranks.get(_ranks(one, n_ranks))
+        if alike is not None and not one.clash:
+            alike.append(one)
             continue
         row = next((r for r in rows if r[0] == one.size and not r[2][inside].any()), None)
         if one.clash or (row is None and len(rows) == ROWS):
@@ -72,13 +78,21 @@ def rows_of(communicators: Sequence[Communicator], n_ranks: int) -> list[Communi
             rows.append(row)
         row[1].append(one)
         row[2][inside] = True
+        of_ranks[_ranks(one, n_ranks)] = row[1]
     made = [CommunicatorRow(_row_words(members, size), tuple(members)) for size, members, _ in rows]
     if rest:
         made.append(CommunicatorRow(f"{len(rest):,} others", tuple(rest), True))
     return made
 
 
+def _ranks(one: Communicator, n_ranks: int) -> bytes:
+    """The same for communicators of the same ranks of a run, in any order."""
+    return np.unique(one.members[(one.members >= 0) & (one.members < n_ranks)]).tobytes()
+
+
 def _row_words(members: Sequence[Communicator], size: int) -> str:
+    if len(members) > 1 and len({np.sort(one.members).tobytes() for one in members}) == 1:
+        return f"{' '.join(members[0].in_words.split())} (and {len(members) - 1:,} more of these ranks)"
     labels = {" ".join(one.label.split()) for one in members}
     if len(members) == 1:
         return " ".join(members[0].in_words.split())
@@ -239,8 +253,12 @@ class _Sums:
         self._rows = rows
         parts, self.names, self._row_of = [np.zeros((3, 0), np.int64)], [], {}
         for number, row in enumerate(rows):
+            seen = set()
             for one in row.communicators:
                 self._row_of[one.name] = number
+                if not row.is_rest and _ranks(one, len(places)) in seen:
+                    continue  # added up with the other one
+                seen.add(_ranks(one, len(places)))
                 inside = one.members[(one.members >= 0) & (one.members < len(places))]
                 inside = np.unique(inside[places[inside] >= 0])
                 if not row.is_rest:

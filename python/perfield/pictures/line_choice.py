@@ -11,6 +11,9 @@ from perfield.analysis.pair_keys import pair_keys
 
 from .lines import DRAWN, Pairs, heaviest
 
+LEFT_OUT = "lines_left_out"
+"""Field data of layers of lines: how many are not drawn, though nobody chose some."""
+
 
 @dataclass(frozen=True)
 class LineChoice:
@@ -67,6 +70,11 @@ class LineChoice:
         """The heaviest of pairs that are kept, and in words what is chosen and what is left out."""
         drawn, words = heaviest(pairs, self.most)
         return drawn, "; ".join(filter(None, (self.words, words)))
+
+    def unasked(self, pairs: Pairs) -> int:
+        """How many of the pairs get no line, where nobody chose which do."""
+        is_default = self.is_all and self.most == DRAWN
+        return max(len(pairs.source) - self.most, 0) if is_default else 0
 
 
 def group_of(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -15,9 +15,9 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.pictures.line_choice import LineChoice
+from perfield.pictures.line_choice import LEFT_OUT, LineChoice
 from perfield.pictures.lines import calls_of, joined, pairs_of, radii, unknown_of
-from perfield.pictures.topology_polydata import attach_names, attach_to_points
+from perfield.pictures.topology_polydata import attach_names, attach_numbers, attach_to_points
 from perfield.run.frame import UNKNOWN
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def message_lines(
     has_mesh = np.isfinite(centres[:, 0])
     pairs = pairs.chosen(has_mesh[pairs.source] & has_mesh[pairs.target])
     choice = choice or LineChoice()
-    pairs, words = choice.heaviest(choice.kept(joined(pairs, unknown.chosen(has_mesh[unknown.source]))))
+    kept = choice.kept(joined(pairs, unknown.chosen(has_mesh[unknown.source])))
+    pairs, words = choice.heaviest(kept)
     lines = vtkPolyData()
     points = vtkPoints()
     is_stub = pairs.target == UNKNOWN
@@ -71,6 +72,7 @@ def message_lines(
     thickest = LINE_RADIUS * float(np.median(known)) if len(known) else 0.0
     attach_to_points(lines, "radius", radii(pairs, thickest, POINTS_PER_LINE))
     attach_names(lines, "in_words", [words] if words else [])
+    attach_numbers(lines, LEFT_OUT, [choice.unasked(kept)])
     return lines
 
 

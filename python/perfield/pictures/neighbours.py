@@ -49,8 +49,10 @@ class Touching:
     boxes: np.ndarray
 
 
-def touching(run: AnyRun) -> tuple[Touching | None, str]:
-    """Which pieces touch in a run's last frame, and "".
+def touching(
+    run: AnyRun, mesh: str | None = None, rank_array: str | None = None
+) -> tuple[Touching | None, str]:
+    """Which pieces touch in a run's last frame, and "". mesh, rank_array : as for `choose_pieces`.
 
     None without a mesh, with ""; None and the reason in a sentence if the mesh is too large to look at in
     seconds, or damaged.
@@ -65,7 +67,7 @@ def touching(run: AnyRun) -> tuple[Touching | None, str]:
             f"points, and perfield looks at up to {MOST_PIECES:,} pieces and {MOST_POINTS:,} points."
         )
     try:
-        found = _pieces(mesh_of(run), run.n_ranks, frame)
+        found = _pieces(mesh_of(run, mesh, rank_array), run.n_ranks, frame)
     except MeshMissingError:
         return None, ""
     except MeshError as error:

@@ -3,7 +3,7 @@
 
 Every source answers one question: which blocks does this rank own in this frame, and which of the
 simulation's own fields are on them? This module has meshes that a program described to perfield;
-`file_pieces`, `openfoam_pieces` and `rank_array` have those on disk.
+`file_pieces`, `listed_boxes`, `openfoam_pieces` and `rank_array` have those on disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
-from perfield.configuration import setting
+from perfield.configuration import OF_GRID, setting
 from perfield.pictures.blocks import (
     MeshError,
     MeshMissingError,
@@ -24,7 +24,9 @@ from perfield.pictures.blocks import (
     dataset_of,
     shallow,
 )
+from perfield.pictures.boxes import boxes_of_stated_grid
 from perfield.pictures.file_pieces import FilePieces, is_of_pieces
+from perfield.pictures.listed_boxes import ListedBoxes
 from perfield.pictures.mesh_files import FORMATS
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 from perfield.pictures.rank_array import RankArrayPieces
@@ -127,7 +129,7 @@ def choose_pieces(
 ) -> Pieces:
     """Finds the source of a run's meshes.
 
-    Takes the first of: `mesh` (a file or an OpenFOAM case), `mesh_path` of the run's configuration, meshes
+    Takes the first of: `mesh` (a file, an OpenFOAM case, or OF_GRID and a grid), `mesh_path`, meshes
     stored in the run, the OpenFOAM case that the program was given by -case or that it started in.
     rank_array : the array of a mesh file that holds the rank of each cell or point; None takes pieces of a
     parallel VTK file for those of the ranks, and in other files an array with a common name. named : False
@@ -135,6 +137,9 @@ def choose_pieces(
     Raises MeshMissingError, with what to do, if there is none.
     """
     configured = setting(run, "mesh_path") if named else ""
+    stated = str(configured if mesh is None else mesh)
+    if stated.startswith(OF_GRID):
+        return boxes_of_stated_grid(run, stated.removeprefix(OF_GRID))
     if mesh is not None or configured:
         path = Path(mesh) if mesh is not None else started_in(run) / configured
         return _on_disk(path, run, rank_array)
@@ -185,6 +190,8 @@ def _on_disk(path: Path, run: AnyRun, rank_array: str | None) -> Pieces:
 
 def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> Pieces:
     """The pieces that a file lists, else those that an array in it says. Raises MeshMissingError."""
+    if path.suffix == ".csv":
+        return ListedBoxes(path, n_ranks)
     if not rank_array and is_of_pieces(path, n_ranks):
         pieces = FilePieces(path, n_ranks)
         pieces.check()

@@ -58,15 +58,18 @@ def shown_pieces(
     raise first
 
 
-def mesh_of(run: AnyRun) -> Pieces:
+def mesh_of(run: AnyRun, mesh: str | Path | None = None, rank_array: str | None = None) -> Pieces:
     """The mesh of a run: what `choose_pieces` finds, else what the program wrote while it was measured.
 
-    Raises MeshMissingError if neither is there.
+    Raises MeshMissingError if neither is there, or boxes alone, which have no cells.
     """
     try:
-        return choose_pieces(run)
+        pieces = choose_pieces(run, mesh, rank_array)
     except MeshUnknownError:
         return _found(run, [])
+    if not getattr(pieces, "are_cells", True):
+        raise MeshMissingError(f"the {pieces.way} have no cells.")
+    return pieces
 
 
 def choose_without_name(run: AnyRun) -> Pieces:

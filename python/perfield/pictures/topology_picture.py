@@ -7,7 +7,7 @@ of a run share (placement, planes, ranks, letters).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ from perfield.topology import (
 )
 
 from .collectives import CollectiveBars, clashes, short_name
-from .line_choice import LineChoice
+from .line_choice import LEFT_OUT, LineChoice
 from .lines import PairSums, line_ends, radii
 from .machine_values import (
     ADDED_UP_ON_DEVICES,
@@ -68,6 +68,7 @@ from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import AnyRun, Frame
+    from perfield.run.collectives import Communicator
 
 LAYERS = (
     *("planes", "machine", "ranks", "measurements", "messages", "labels"),
@@ -206,6 +207,7 @@ def topology_scene(
     lines: LineChoice | None = None,
     without: Iterable[str] = (),
     statistics: Collection[str] | None = (),
+    communicators: Sequence[Communicator] | None = None,
 ) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
@@ -217,6 +219,7 @@ def topology_scene(
     lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     statistics : the fields whose statistics over ranks each part of the machine gets; None is all.
+    communicators : those that get a row, in this order, as far as there is room; None takes all of the run.
     """
     lines = lines or LineChoice()
     left_out = frozenset(without)
@@ -227,7 +230,8 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
-    communicators = [] if "collectives" in left_out else run.communicators
+    communicators = run.communicators if communicators is None else communicators
+    communicators = [] if "collectives" in left_out else communicators
     if has_cells(len(placement.nodes), placement.n_ranks) if overview is None else overview:
         return Overview(placement, lines, left_out, statistics, communicators)
     if inter_node_offset is None:
@@ -420,7 +424,8 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    drawn, words = scene.lines.heaviest(scene.lines.kept(scene.pair_sums.of(frame)))
+    kept = scene.lines.kept(scene.pair_sums.of(frame))
+    drawn, words = scene.lines.heaviest(kept)
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
@@ -428,6 +433,7 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     attach_to_points(dataset, "radius", radii(drawn, LINE_RADIUS, 2))
     attach_nodes(dataset, nodes)
     attach_numbers(dataset, "messages_not_drawn", left_out)
+    attach_numbers(dataset, LEFT_OUT, [scene.lines.unasked(kept)])
     attach_names(dataset, "in_words", [words] if words else [])
     for what in COMMON:
         attach_names(dataset, f"{what}_names", ANSWERS)

@@ -75,7 +75,8 @@ class Report:
     costs most first. placement : of the ranks. region_sums : of the regions, over the newest frames.
     lines : of the summary, what each is called and its text. parts : setup, steps and teardown, with the
     numbers of the summary; empty where the run has no steps. without_neighbours : why nobody knows which
-    pieces of the mesh touch; "" if they are known, or if there is no mesh.
+    pieces of the mesh touch; "" if they are known, or if there is no mesh. mesh : its place and its array of
+    ranks, where the user named them.
     """
 
     run: Run
@@ -87,6 +88,7 @@ class Report:
     lines: tuple[tuple[str, str], ...]
     parts: tuple[RunPart, ...] = ()
     without_neighbours: str = ""
+    mesh: tuple[str | None, str | None] = (None, None)
 
     @property
     def program(self) -> str:
@@ -269,19 +271,20 @@ def costliest(run: Run) -> tuple[Finding, ...]:
     return tuple(ranked(answers(observed)))
 
 
-def _read(run: Run, names: Sequence[str]) -> tuple[Observed, str]:
+def _read(run: Run, names: Sequence[str], *mesh: str | None) -> tuple[Observed, str]:
     """Fields of the run with its mesh, and why nobody knows which pieces of that touch."""
-    touching, without_neighbours = mesh_neighbours(run)
-    observed = with_cells(observe(run, names), run)
+    touching, without_neighbours = mesh_neighbours(run, *mesh)
+    observed = with_cells(observe(run, names), run, *mesh)
     if touching is not None:
         observed = replace(observed, neighbours=touching.pairs, boxes=touching.boxes)
     return observed, without_neighbours
 
 
-def report(run: Run) -> Report:
-    """Reads the run and asks all questions."""
+def report(run: Run, mesh: str | None = None, rank_array: str | None = None) -> Report:
+    """Reads the run and asks all questions. mesh, rank_array : as for `perfield.pictures.choose_pieces`."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
-    observed, without_neighbours = _read(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS])
+    fields = [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS]
+    observed, without_neighbours = _read(run, fields, mesh, rank_array)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     summary, parts = _bridge.summary(os.fsencode(run.path))
@@ -296,4 +299,5 @@ def report(run: Run) -> Report:
         tuple((name, text.strip()) for name, _, text in lines if name != "next"),
         tuple(RunPart(*part) for part in parts),
         without_neighbours,
+        (mesh, rank_array),
     )

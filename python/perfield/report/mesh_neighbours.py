@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 WITHOUT = "Nobody looked which pieces of the mesh touch: that {}"
 
 
-def mesh_neighbours(run: Run) -> tuple[Touching | None, str]:
+def mesh_neighbours(run: Run, *mesh: str | None) -> tuple[Touching | None, str]:
     """As `perfield.pictures.neighbours.touching`; where a package is not installed that it needs, None and a
-    sentence."""
+    sentence. mesh : the arguments of `touching`."""
     try:
         from perfield.pictures.neighbours import touching
 
-        return touching(run)
+        return touching(run, *mesh)
     except ImportError as error:
         return None, WITHOUT.format(extras.words(error))
 
 
-def with_cells(observed: Observed, run: Run) -> Observed:
+def with_cells(observed: Observed, run: Run, *mesh: str | None) -> Observed:
     """With the numbers of cells of a mesh that the program wrote, where the run does not have them itself and
     they are the same at its begin and its end."""
     if observed.has("cells") or not len(run):
@@ -40,7 +40,7 @@ def with_cells(observed: Observed, run: Run) -> Observed:
     except ImportError:
         return observed
     try:
-        pieces = mesh_of(run)
+        pieces = mesh_of(run, *mesh)
         first, last = (
             [
                 sum(owned_cells(block) for _, block in pieces.blocks(rank, frame))

@@ -68,7 +68,7 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     fields = list(dict.fromkeys([*(picture.field for picture in wanted.values()), COMPUTING, "rank"]))
     geometry = None
     try:
-        pieces, of_mesh = shown_pieces(run)
+        pieces, of_mesh = shown_pieces(run, *report.mesh)
         geometry = GeometryOptions(pieces, "point", fields)
         notes += of_mesh
     except MeshMissingError as error:
@@ -83,7 +83,7 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
         # What a finding names may be the same on all ranks, and is no picture then.
         for shown in (picture, replace(picture, field=COMPUTING)):
             planned = plan_images(series.description, [shown.field], [shown.step])
-            found = [job for job in planned if job["layer"] == LAYERS[kind]][:1]
+            found = [job for job in planned if job.get("layer") == LAYERS[kind]][:1]
             if found:
                 wanted[kind] = shown
                 jobs.append((kind, found[0]))

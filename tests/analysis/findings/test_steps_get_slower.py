@@ -40,6 +40,14 @@ def test_region_that_grows_most_is_named_where_all_grow_a_little():
     assert [reported.regions for reported in find(run)] == [("solve",)]
 
 
+def test_picture_shows_the_computing_of_the_region_without_the_waiting_inside():
+    solve = 0.05 * noisy(1) + 0.05 * RAMP
+    run = {"regions": ["solve"], "solve_time_s": solve, "compute_time_s": solve}
+    assert [one.picture.field for one in find(observed_run(**run))] == ["solve_time_s"]
+    (reported,) = find(observed_run(**run, solve_compute_time_s=solve))
+    assert reported.picture.field == "solve_compute_time_s"
+
+
 def test_rank_that_takes_longer_and_longer_is_named():
     compute = 0.1 * noisy(3)
     compute[:, 5] += 0.1 * RAMP[:, 0]

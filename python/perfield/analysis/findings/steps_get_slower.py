@@ -85,7 +85,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         saved_s=saved_s,
         remedy="Look for what grows from step to step: a list that is searched and never emptied, memory, "
         "particles or cells; `perfield compare RUN --steps EARLY LATE` shows what differs.",
-        picture=Picture("heat_map", f"{region}_time_s" if region else other or "compute_time_s"),
+        picture=Picture("heat_map", _time_of(observed, region) if region else other or "compute_time_s"),
         ranks=ranks,
         regions=(observed.regions[region],) if region else (),
         chance=found.chance,
@@ -161,8 +161,7 @@ def _region_that_grows(
     """
     found = []
     for stem in observed.regions:
-        table = observed.of(f"{stem}_compute_time_s")
-        table = table if np.isfinite(table).any() else observed.of(f"{stem}_time_s")
+        table = observed.of(_time_of(observed, stem))
         if np.isfinite(table).any():
             here = _over_ranks(observed, table, columns, of_ranks)
             if here and here.chance < CHANCE and here.growth >= MUCH_OF_IT * growth:
@@ -171,6 +170,12 @@ def _region_that_grows(
     return min(((time_s, stem) for time_s, grown, stem in found if grown >= INSIDE * most), default=(0, ""))[
         1
     ]
+
+
+def _time_of(observed: Observed, stem: str) -> str:
+    """The field of a region's computing; its whole time, in which ranks also wait, where that is unknown."""
+    computing = f"{stem}_compute_time_s"
+    return computing if np.isfinite(observed.of(computing)).any() else f"{stem}_time_s"
 
 
 def _what_else_grows(observed: Observed) -> str:
