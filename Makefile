@@ -230,6 +230,8 @@ overhead: bench-packages .venv/test-ready .venv/installed ## compare bare and me
 
 docs: docs-packages .venv/installed ## build the pages and an API reference into build/docs
 	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs
+	@$(BIN)/perfield demo build/docs-demo > build/docs-demo.log && rm -f build/docs/demo.html
+	@$(BIN)/perfield export build/docs-demo --to html -o build/docs/demo.html >> build/docs-demo.log
 	@echo "the pages are in build/docs/index.html"
 
 man: .venv/installed ## write manual pages of the commands into build/man

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,3 +96,11 @@ def mesh_line(run: AnyRun, arguments: argparse.Namespace) -> list[str]:
     except MeshMissingError as error:
         return [f"mesh       {error}"] if arguments.mesh or arguments.rank_array else []
     return [f"mesh       {pieces.way.removeprefix('mesh ')}", *(f"           {note}" for note in notes)]
+
+
+def agrees(place: str) -> bool:
+    """Asks whether a page may show a mesh at a place outside; no without a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    print(f"The mesh of this run is in {place}, outside the directory in which the program started.")
+    return input("Show it to whoever opens the page? [y/N] ").strip().lower() in ("y", "yes")

@@ -41,7 +41,7 @@ class RunReporter:
                 cards.append({**about, **words, **where})
         return cards
 
-    def page(self, run: Run) -> str:
+    def page(self, run: Run, linked: bool = True) -> str:
         """The report, without the pictures of mesh and machine, which the page itself shows."""
         from perfield.report.charts import plots
         from perfield.report.page import page
@@ -50,4 +50,4 @@ class RunReporter:
         with self._lock:
             made = self._report(run)
             images, missing = plots(made)
-            return page(made, images, [*missing, LEFT_OUT])
+            return page(made, images, [*missing, LEFT_OUT], linked=linked)

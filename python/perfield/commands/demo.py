@@ -56,6 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
     command, words = own_command(), shlex.quote(str(folder))
     print(f"{folder}: {shlex.join(run.info['command'])}, {len(run)} steps on {run.n_ranks} ranks")
     print(f"what costs time, where and why:  {command} report {words} --text")
+    print(f"the browser view as one file:    {command} export {words} --to html")
     print(f"mesh and machine in a browser:   {command} serve {words}")
     return 0
 

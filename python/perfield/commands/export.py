@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield export: writes a run as Zarr, Parquet or a timeline for Perfetto, for other tools."""
+"""perfield export: writes a run for other tools, or as one page for other people."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from perfield.catalyst_scripts.owned_folder import NotOursError, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
+from perfield.commands._mesh import add_mesh_options, agrees, check_path
 from perfield.commands._newest import add_run, run_path
 from perfield.text import counted, in_bytes
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from perfield.derived.run import Run
 
-HELP = "write a run as Zarr, Parquet or a timeline for Perfetto, for other tools"
+HELP = "write a run as Zarr, Parquet, a timeline for Perfetto, or a page to send"
 DESCRIPTION = """\
 Writes what each rank measured in each step. It works chunk by chunk, so the run
 may be larger than memory.
@@ -34,6 +36,7 @@ may be larger than memory.
   perfield export perfield-run --to zarr                 perfield-run.zarr
   perfield export perfield-run --to parquet -o run.pq    a directory of tables
   perfield export perfield-run --to perfetto             perfield-run.pftrace
+  perfield export perfield-run --to html                 perfield-run.html
 
 zarr: the Dataset of the run (dimensions step, rank, region). parquet: the tables
 fields (by step and rank), regions (by step, rank and region that was entered),
@@ -45,7 +48,11 @@ pip install 'perfield[export]'.
 perfetto: a timeline of steps for https://ui.perfetto.dev, with a track for each
 rank. perfield keeps sums per step, so the order inside a step is unknown, as the
 tracks' names say. Needs the package perfetto: pip install
-'perfield[perfetto]'."""
+'perfield[perfetto]'.
+
+html: what `perfield serve` shows, as one page to send: it needs no server and no
+network, and a browser opens it from disk. It has at most 20 MB. Of a larger run,
+steps are joined and then ranks share values, and the page says so."""
 
 
 FIELDS_HELP = """\
@@ -68,34 +75,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     timeline.add_argument(
         "--most-slices", metavar="N", type=int, help="stop with the step that reaches that many (1000000)"
     )
+    add_mesh_options(parser.add_argument_group("of --to html"))
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes the files, and says how to read them."""
     chosen = _FORMATS[arguments.to]
-    if find_spec(chosen.package) is None:
+    if chosen.package and find_spec(chosen.package) is None:
         raise CommandError(
             f"--to {arguments.to} needs the Python package {chosen.package}, which is not installed; call "
             f"pip install 'perfield[{chosen.extra}]'."
         )
-    options = {name: getattr(arguments, name) for name in ("steps", "most_slices")}
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-    if given and arguments.to != "perfetto":
-        raise CommandError(
-            f"{given[0]} is an option of --to perfetto; --to {arguments.to} writes the whole run."
-        )
+    _check(arguments)
     run = opened(run_path(arguments.run), arguments.span)
     target = Path(arguments.output or f"{run.path.resolve().name}{chosen.ending}")
     sentences: list[str] = []
     fields = _known(run, words(arguments.fields or ""))
-    write = chosen.write and partial(chosen.write, fields=fields)
-    written = export(run, target, write or _timeline(run, arguments, fields, sentences))
+    if arguments.to == "html":
+        write = _page(arguments, sentences)
+    elif chosen.write is None:
+        write = _timeline(run, arguments, fields, sentences)
+    else:
+        write = partial(chosen.write, fields=fields)
+    written = export(run, target, write)
     what = sentences.pop(0) if sentences else f"{len(run)} steps on {run.n_ranks} ranks"
     print(f"{target}: {what}, {in_bytes(written)}")
     for sentence in sentences:
         print(sentence)
     print(f"read it    {chosen.reader.format(target)}")
     return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raises CommandError for options of another format."""
+    of_formats = {"perfetto": ("steps", "most_slices"), "html": ("mesh", "rank_array")}
+    for of, names in of_formats.items():
+        given = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) is not None]
+        if given and arguments.to != of:
+            raise CommandError(
+                f"{given[0]} is an option of --to {of}; --to {arguments.to} writes the whole run."
+            )
+    for name in ("span", "fields"):
+        if arguments.to == "html" and getattr(arguments, name) is not None:
+            raise CommandError(f"--{name} is no option of --to html, which writes the whole run.")
+    check_path(arguments)
 
 
 def export(run: Run, target: Path, write: Callable[[Run, Path], None]) -> int:
@@ -161,6 +184,23 @@ def _timeline(
             )
         if of.clocks_agree:
             sentences.append(f"clocks     {of.clocks_agree}")
+
+    return write
+
+
+def _page(arguments: argparse.Namespace, sentences: list[str]) -> Callable[[Run, Path], None]:
+    """Writes the page of `perfield serve` as one file; adds what it shows less of than the run."""
+    from perfield.commands._reporter import RunReporter
+    from perfield.serve.followed import Followed
+    from perfield.serve.one_file import one_file
+
+    def write(of: Run, path: Path) -> None:
+        mesh = Path(arguments.mesh) if arguments.mesh else None
+        followed = Followed(of.path, mesh, arguments.rank_array, agrees, RunReporter(), read_s=math.inf)
+        made = one_file(followed.view())
+        path.write_bytes(made.html)
+        sentences.append(f"{counted(len(of), 'step')} on {counted(of.n_ranks, 'rank')}")
+        sentences.extend(made.notes)
 
     return write
 
@@ -246,8 +286,8 @@ def _arrow(rows: pd.DataFrame, units: dict[str, str]) -> pa.Table:
 
 @dataclass(frozen=True)
 class _Format:
-    """A format: its package, the extra that brings it, the target's ending, what writes it (None: options say
-    how), and how to read it."""
+    """A format: its package ("" for none), the extra that brings it, the target's ending, what writes it
+    (None: options say how), and how to read it."""
 
     package: str
     extra: str
@@ -264,4 +304,5 @@ _FORMATS = {
     "perfetto": _Format(
         "perfetto", "perfetto", ".pftrace", None, "open https://ui.perfetto.dev, and drop {} there"
     ),
+    "html": _Format("", "", ".html", None, "open {} in a browser"),
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
 from perfield.commands._browser import add_page_options, check_port, opener
-from perfield.commands._mesh import add_mesh_options, check_path
+from perfield.commands._mesh import add_mesh_options, agrees, check_path
 from perfield.commands._newest import add_run, run_path
 from perfield.commands._reporter import RunReporter
 from perfield.serve import PORT
@@ -77,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
         token = new_token() if path is None or arguments.token else ""
     else:
         token = read_token(Path(arguments.token)) if arguments.token != "none" else ""
-    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array, _agrees, RunReporter())
+    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array, agrees, RunReporter())
     followed.view()  # a question about the mesh comes before the page
     try:
         server = Server(followed, arguments.address, arguments.port, token, socket_path=path)
@@ -89,14 +89,6 @@ def execute(arguments: argparse.Namespace) -> int:
         serve(server, ready if path is None else lambda _: _print_way(server, arguments.port or PORT))
     sys.stdout.flush()
     os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++
-
-
-def _agrees(place: str) -> bool:
-    """Asks whether the page may show a mesh at a place outside; no without a terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    print(f"The mesh of this run is in {place}, outside the directory in which the program started.")
-    return input("Show it to whoever opens the page? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _print_way(server: Server, port: int) -> None:

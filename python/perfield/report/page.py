@@ -29,10 +29,11 @@ class PageError(OSError):
     """The page cannot be made; the text says what is missing."""
 
 
-def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()) -> str:
+def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = (), linked: bool = True) -> str:
     """The page as HTML.
 
-    images : plots and pictures. notes : sentences about those that are missing.
+    images : plots and pictures. notes : sentences about those that are missing. linked : findings link to
+    the browser view.
     Raises PageError if jinja2 is not installed.
     """
     if importlib.util.find_spec("jinja2") is None:
@@ -47,7 +48,7 @@ def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()
         {
             **{"finding": finding, "cost": cost(finding, report), "chance": chance(finding)},
             "image": _image_of(finding.picture, images),
-            "view": view_of(finding, report),
+            "view": view_of(finding, report) if linked else None,
         }
         for finding in report.findings
     ]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 AT_MOST_EVERY_S = 0.5  # the run is read anew
 KEPT_BYTES = 1 << 28  # of answers
-READ_S = 0.25  # of each refresh, to learn the ranges of fields
+READ_S = 0.25  # of each refresh, to learn the ranges of fields, unless another time is given
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,17 @@ class Followed:
         rank_array: str | None = None,
         agrees: Callable[[str], bool] = lambda place: False,
         reporter: Reporter | None = None,
+        read_s: float | None = None,
     ):
         """mesh, rank_array : a mesh on disk, as for `choose_pieces`. agrees : whether the user wants a mesh
-        shown that the run leads to, at a place outside. reporter : makes findings.
+        shown that the run leads to, at a place outside. reporter : makes findings. read_s : how long
+        each refresh reads.
 
         Raises RunError if `path` is no run, or leads out of its directory.
         """
         inside.check(path)
         self._path, self._mesh, self._reporter = path, None, reporter
+        self._read_s = read_s  # None: READ_S
         if has_vtk():
             from perfield.serve.mesh_on_disk import MeshOnDisk
 
@@ -131,7 +134,8 @@ class Followed:
         grew = seen[0::2] != self._seen[0::2] or len(run) != len(self._frames.label)  # at its end, too
         if grew:
             self._frames.refresh(run)
-        read = self._ranges.read_on(run, self._frames.states, READ_S)
+        seconds = READ_S if self._read_s is None else self._read_s
+        read = self._ranges.read_on(run, self._frames.states, seconds)
         if self._view is not None and seen == self._seen and not read:
             return self._view
         before, self._seen = self._view, seen

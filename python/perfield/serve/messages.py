@@ -34,14 +34,9 @@ def of_frame(view: View, frame: int, most: int = MOST_PAIRS) -> bytes:
     left out, "" for nothing.
     """
     pairs = added_up([view.run.rows(np.array([frame]), "messages")], PAIRS)
-    known = _known(pairs, view.run.n_ranks)
+    known = known_pairs(pairs, view.run.n_ranks)
     among = pairs[known]
-    sums = {f"sent_{name}": among[name].astype(float) for name in ("count", "bytes")}
-    sums |= {ROW: np.arange(len(among))}
-    chosen, in_words = heaviest(Pairs(among["source"], among["target"], sums), most)
-    is_shown = np.isin(np.arange(len(among)), chosen.values[ROW])
-    shown, rest = among[is_shown], among[~is_shown]
-    shown = shown[np.lexsort((-shown["count"].astype(float), -shown["bytes"].astype(float)))]
+    shown, rest, in_words = chosen(among, most)
     return packed(
         {
             **{name: shown[name].astype("<i4") for name in ("source", "target")},
@@ -53,6 +48,20 @@ def of_frame(view: View, frame: int, most: int = MOST_PAIRS) -> bytes:
         left_out=_sums(rest),
         unknown=_sums(pairs[~known]),
     )
+
+
+def chosen(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """The pairs (PAIRS) that are drawn, heaviest first, all others, and what these are in words."""
+    sums = {f"sent_{name}": pairs[name].astype(float) for name in ("count", "bytes")}
+    sums |= {ROW: np.arange(len(pairs))}
+    drawn, in_words = heaviest(Pairs(pairs["source"], pairs["target"], sums), most)
+    is_shown = np.isin(np.arange(len(pairs)), drawn.values[ROW])
+    return by_weight(pairs[is_shown]), pairs[~is_shown], in_words
+
+
+def by_weight(pairs: np.ndarray) -> np.ndarray:
+    """Pairs in the order of their bytes, the most first."""
+    return pairs[np.lexsort((-pairs["count"].astype(float), -pairs["bytes"].astype(float)))]
 
 
 def matrix(view: View, begin: int, end: int) -> bytes:
@@ -92,7 +101,7 @@ class _Matrix:
 
             def take(positions: np.ndarray) -> None:
                 rows = snapshot.run.rows(positions + self._begin, "messages")
-                known = _known(rows, n_ranks)
+                known = known_pairs(rows, n_ranks)
                 among = rows[known]
                 cell = among["source"] // per * n_bins + among["target"] // per
                 for name, sums in self._sums.items():
@@ -115,8 +124,8 @@ class _Matrix:
         )
 
 
-def _known(rows: np.ndarray, n_ranks: int) -> np.ndarray:
-    """Whether both ends are ranks of the run."""
+def known_pairs(rows: np.ndarray, n_ranks: int) -> np.ndarray:
+    """bool (n_rows,), whether both ends are ranks of the run."""
     ends = rows["source"], rows["target"]
     return np.all([(end >= 0) & (end < n_ranks) for end in ends], axis=0)
 

@@ -66,7 +66,7 @@ def _made(view: View, rank: int) -> dict[str, Any]:
     shown = regions[:MOST_REGIONS]
     return {
         "rank": rank,
-        **_place(view, rank),
+        **place_of(view, rank),
         **_partners(view, of_rank, rank),
         "frames": positions.tolist(),
         "fields": {name: series[name] for name in whole},
@@ -94,7 +94,8 @@ def _series(view: View, of_rank: Places, names: list[str], rank: int) -> np.ndar
     return found
 
 
-def _place(view: View, rank: int) -> dict[str, Any]:
+def place_of(view: View, rank: int) -> dict[str, Any]:
+    """{"host", "place": sentence, "parts"} of a rank, as in `one_rank`."""
     placed, entry = view.placement, view.run.rank_entries[rank]
     if entry is None:
         return {"host": "", "place": f"Rank {rank} never checked in.", "parts": {}}

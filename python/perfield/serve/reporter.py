@@ -19,5 +19,8 @@ class Reporter(Protocol):
         "field", "rank"}, None for what a finding does not name.
         """
 
-    def page(self, run: Run) -> str:
-        """The report as HTML, in one file. Raises ValueError with what is missing."""
+    def page(self, run: Run, linked: bool = True) -> str:
+        """The report as HTML, in one file. linked : its findings link to the view.
+
+        Raises ValueError with what is missing.
+        """

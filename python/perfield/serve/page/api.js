@@ -120,7 +120,11 @@ const KINDS = {
 
 /** A packed answer (perfield/serve/packed.py): its header, and its typed arrays by name in `arrays`. */
 export async function packed(name, parameters, signal) {
-  const buffer = await binary(name, parameters, signal);
+  return unpacked(await binary(name, parameters, signal));
+}
+
+/** Header and arrays of a packed answer. */
+export function unpacked(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const begin = Math.ceil((4 + length) / 8) * 8;

@@ -67,6 +67,7 @@ export async function openReport(app) {
   const tab = window.open('', '_blank'); // at once, or the browser takes it for an advertisement
   try {
     const page = await data.report();
+    if (!tab) throw new Error('The browser did not open a tab for the report; allow it for this page.');
     const here = `${window.location.origin}/`;
     const file = new Blob([page.replaceAll(SERVED_BEFORE, here)], { type: 'text/html' });
     tab.location = URL.createObjectURL(file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All keys of the page, each with what it does: the commands of the palette, and the page that ? shows.
 
+import * as data from './data.js';
 import { openReport } from './findings.js';
 import { make } from './legend.js';
 import { Palette } from './palette.js';
@@ -24,7 +25,7 @@ export class Keys {
       const next = app.chosen === null ? 0 : app.chosen + by;
       app.set({ rank: Math.min(Math.max(next, 0), app.run.n_ranks - 1) });
     };
-    return [
+    const all = [
       { name: 'search', key: 'Ctrl-K  /', keys: ['/'], run: () => this.palette.open() },
       { name: 'one step back', key: '\u2190', keys: ['ArrowLeft'], run: () => controls.go(app.frame - 1) },
       { name: 'one step on', key: '\u2192', keys: ['ArrowRight'], run: () => controls.go(app.frame + 1) },
@@ -68,6 +69,7 @@ export class Keys {
       { name: 'turn the pictures back', key: 'R', keys: ['r'], run: () => app.pictures.reset() },
       { name: 'show the keys', key: '?', keys: ['?'], run: () => this.help.showModal() },
     ];
+    return all.filter(({ keys }) => !data.isFile() || !keys.includes('f')); // a file is no program that runs
   }
 
   #page() {

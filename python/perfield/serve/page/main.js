@@ -2,7 +2,7 @@
 // The page of `perfield serve`: one run, in two pictures, a heat map and a matrix, which all follow one choice
 // of field, step and rank. `App` holds the choice; whoever changes it calls `app.set({field, frame, rank, ...})`.
 
-import { Latest, ServerError, enter, onProgress } from './api.js';
+import { Latest, ServerError, onProgress } from './api.js';
 import { Colours } from './colours.js';
 import { Controls } from './controls.js';
 import * as data from './data.js';
@@ -396,7 +396,8 @@ async function main() {
     else if (get('loading').textContent) get('loading').textContent = words;
   });
   try {
-    await enter();
+    await data.open();
+    document.body.classList.toggle('is-file', data.isFile());
     const app = new App(await data.run());
     window.perfield = app; // for whoever looks into the page from the browser's console
     await app.start();
