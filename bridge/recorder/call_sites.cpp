@@ -20,6 +20,7 @@ namespace perfield {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
+constexpr uint32_t kFollowedFor = 1 << 17;  // calls, until collective operations alone are followed
 constexpr uint32_t kNoModule = ~uint32_t(0);  // code generated at run time
 
 const char* base_name(const char* path) noexcept {
@@ -153,6 +154,13 @@ void CallSites::start(const StepCall& step, const StepSearch& search) noexcept {
   new (&tables_->agreed) AgreedSite(search.proposes);
   new (&tables_->pace) StepPace;
   step_ = step;
+  uint64_t start_or_poll = 0;
+  for (const int call :
+       {PERFIELD_CALL_isend, PERFIELD_CALL_ibsend, PERFIELD_CALL_issend, PERFIELD_CALL_irsend,
+        PERFIELD_CALL_start, PERFIELD_CALL_irecv, PERFIELD_CALL_imrecv, PERFIELD_CALL_iprobe,
+        PERFIELD_CALL_test, PERFIELD_CALL_testall, PERFIELD_CALL_testany, PERFIELD_CALL_testsome})
+    if (call != step.call) start_or_poll |= kind(call);
+  kinds_.store(~start_or_poll, relaxed);
   python_.find();
   finds_.store(search.finds, relaxed);
   agrees_.store(search.agrees, relaxed);
@@ -277,7 +285,8 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   in_finder = finder.number_of(site.identity, site.n_frames, in_a_row, in_finder);
   const bool is_check = is_agreed() && is_check_of_steps(&site);
   const StepFinder::Answer answer = finder.met(in_finder);
-  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder)) return 0;
+  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder))
+    return tables_->agreed.is_new() ? kAskRanks : kNothing;
   switch (answer) {
     case StepFinder::Answer::nothing:
       return 0;
@@ -286,10 +295,12 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       return kRestartSteps;
     case StepFinder::Answer::closes: {
       const bool agreed = is_agreed();
+      const uint64_t ends = is_agreeing() ? kEndAgreeing : kNothing;
       if (is_agreeing()) stop_agreeing();
       found_.store(true, relaxed);
+      if (s.sites.n_calls > kFollowedFor) kinds_.store(~(kind(PERFIELD_CALL_barrier) - 1), relaxed);
       if (agreed) tables_->pace.restart();
-      return paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
+      return ends | paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
     }
     case StepFinder::Answer::restarts_and_closes:
       tables_->pace.restart();

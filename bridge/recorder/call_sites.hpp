@@ -27,6 +27,7 @@ inline constexpr int kMostSiteFrames = 32;
 // What perfield_call_after must do.
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
 // kAskRanks: whether ranks agree on a site; see AgreedSite.
+// kEndAgreeing: collective operations show the steps; the other ranks must know.
 // kCloseWindow: while nothing closes steps; see session/clock_windows.hpp.
 enum AfterCall : uint64_t {
   kNothing = 0,
@@ -35,7 +36,8 @@ enum AfterCall : uint64_t {
   kRestartSteps = 4,
   kAskOfAll = 8,
   kAskRanks = 16,
-  kCloseWindow = 32
+  kCloseWindow = 32,
+  kEndAgreeing = 64
 };
 
 // One caller: an address relative to the file of its module, or a line of a function in a script.
@@ -84,6 +86,13 @@ class CallSites {
   }
   bool following() const noexcept {
     return activity_.calls.load(std::memory_order_acquire) & Activity::followed;
+  }
+
+  // Whether the sites of calls of this kind are followed: not of calls that start or poll
+  // something, which end no step; and once collective operations of all ranks have ended steps for
+  // long, of these alone.
+  bool follows(uint16_t call) const noexcept {
+    return call >= 64 || kinds_.load(std::memory_order_relaxed) >> call & 1;
   }
 
   // --- by threads that call MPI
@@ -231,6 +240,7 @@ class CallSites {
         reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
     return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
   }
+  static constexpr uint64_t kind(int call) noexcept { return uint64_t{1} << call; }
   bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
   uint64_t paced(uint64_t hits) noexcept;
   bool is_check_of_steps(CallSite* site) noexcept;
@@ -248,6 +258,7 @@ class CallSites {
   uint32_t module_number(const char* path) noexcept;
 
   Activity& activity_;
+  std::atomic<uint64_t> kinds_{~uint64_t{0}};
   std::atomic<bool> finds_{false}, found_{false}, agrees_{false};
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};

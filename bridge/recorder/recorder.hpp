@@ -201,6 +201,7 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
   constexpr uint64_t first_note = 64;  // then after twice as many hits each time
   if (__builtin_expect(!s.sites.is_started(), 0) && !sites.join(s, now)) return 0;
   ++s.sites.n_calls;
+  if (!sites.follows(call)) return sites.closes_window(now) ? kCloseWindow : kNothing;
   uint32_t site = sites.find(call, caller, frame);
   const bool is_new = site == CallSites::kNone;
   if (__builtin_expect(is_new, 0)) site = sites.add(s, call, caller, frame);
