@@ -26,7 +26,6 @@ class AgreedSite {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0);
   explicit AgreedSite(bool proposes) noexcept : proposes_(proposes) {}
-  bool proposes() const noexcept { return proposes_; }
 
   // --- by the thread that calls MPI
   // A blocking call that completes messages returned at this site, its hits-th time. depth: of its
@@ -56,7 +55,12 @@ class AgreedSite {
   bool gives_up() const noexcept { return proposes_ && !has_agreed() && n_calls_ >= kMostCalls; }
   // Whether the hit that met() asks about closes a step, if nobody has refused.
   bool is_first() const noexcept { return is_first_; }
-  void begin() noexcept { closes_ = true; }
+  void begin() noexcept {
+    closes_ = true;
+    n_looks_ = 0;
+  }
+  // Whether others may not have begun: they refuse before their next collective operations.
+  bool is_new() noexcept { return n_looks_ < kMostLooks && ++n_looks_; }
 
   bool closes() const noexcept { return closes_; }
   // The program ends after so many steps. Whether those that were closed are enough.
@@ -72,11 +76,11 @@ class AgreedSite {
   StepProposal wish_;
   uint64_t identity_ = 0, first_ = 0;
   uint32_t site_ = kNone, n_calls_ = 0, next_look_ = kFirstLook, n_alone_ = 0;
-  uint32_t n_calls_alone_ = 0;
+  uint32_t n_calls_alone_ = 0, n_looks_ = 0;
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
   bool proposes_, closes_ = false, is_first_ = false;
 
-  static constexpr uint32_t kFirstLook = 4, kMostCalls = 1 << 17;
+  static constexpr uint32_t kFirstLook = 4, kMostCalls = 1 << 17, kMostLooks = 4;
   static constexpr uint64_t kFewestSteps = 2;  // beyond the first
 };
 

@@ -7,7 +7,6 @@
 #include <link.h>
 #include <unwind.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +20,7 @@ namespace perfield {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
+constexpr uint32_t kFollowedFor = 1 << 17;  // calls, until collective operations alone are followed
 constexpr uint32_t kNoModule = ~uint32_t(0);  // code generated at run time
 
 const char* base_name(const char* path) noexcept {
@@ -154,6 +154,13 @@ void CallSites::start(const StepCall& step, const StepSearch& search) noexcept {
   new (&tables_->agreed) AgreedSite(search.proposes);
   new (&tables_->pace) StepPace;
   step_ = step;
+  uint64_t start_or_poll = 0;
+  for (const int call :
+       {PERFIELD_CALL_isend, PERFIELD_CALL_ibsend, PERFIELD_CALL_issend, PERFIELD_CALL_irsend,
+        PERFIELD_CALL_start, PERFIELD_CALL_irecv, PERFIELD_CALL_imrecv, PERFIELD_CALL_iprobe,
+        PERFIELD_CALL_test, PERFIELD_CALL_testall, PERFIELD_CALL_testany, PERFIELD_CALL_testsome})
+    if (call != step.call) start_or_poll |= kind(call);
+  kinds_.store(~start_or_poll, relaxed);
   python_.find();
   finds_.store(search.finds, relaxed);
   agrees_.store(search.agrees, relaxed);
@@ -279,7 +286,8 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   in_finder = finder.number_of(site.identity, site.n_frames, in_a_row, in_finder);
   const bool is_check = is_agreed() && is_check_of_steps(&site);
   const StepFinder::Answer answer = finder.met(in_finder);
-  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder)) return 0;
+  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder))
+    return tables_->agreed.is_new() ? kAskRanks : kNothing;
   switch (answer) {
     case StepFinder::Answer::nothing:
       return 0;
@@ -288,45 +296,18 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       return kRestartSteps;
     case StepFinder::Answer::closes: {
       const bool agreed = is_agreed();
-      if (agreed && is_of_ended_loop()) return 0;
-      pause_agreeing(s.sites.n_calls);
+      const uint64_t ends = is_agreeing() ? kEndAgreeing : kNothing;
+      if (is_agreeing()) stop_agreeing();
       found_.store(true, relaxed);
+      if (s.sites.n_calls > kFollowedFor) kinds_.store(~(kind(PERFIELD_CALL_barrier) - 1), relaxed);
       if (agreed) tables_->pace.restart();
-      return paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
+      return ends | paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
     }
     case StepFinder::Answer::restarts_and_closes:
-      pause_agreeing(s.sites.n_calls);
       tables_->pace.restart();
       return kRestartSteps | paced(finder.steps());
   }
   return 0;
-}
-
-// Rank 0 proposes later than the others look for proposals again.
-void CallSites::pause_agreeing(uint32_t n_calls) noexcept {
-  if (!is_agreeing() && resume_at_ == kNever) return;
-  const uint32_t later = tables_->agreed.proposes() ? 4 : 1;
-  constexpr uint32_t kFewest = 256, kTimes = 4, kMost = kNever >> 8;
-  if (is_agreeing()) stop_agreeing();
-  if (paused_at_ > 0) longest_ = std::max(longest_, n_calls - paused_at_);
-  paused_at_ = n_calls;
-  const uint32_t many = std::max(kFewest, kTimes * std::min(longest_, kMost));
-  resume_at_ = n_calls < kMost ? n_calls + later * many : kNever;
-}
-
-bool CallSites::resume_agreeing() noexcept {
-  if (resume_at_ == kNever) return false;
-  resume_at_ = kNever;
-  const StepFinder& finder = tables_->finder;
-  paused_site_ = finder.chosen() == StepFinder::kNone ? 0 : finder.identity(finder.chosen());
-  agrees_.store(true, relaxed);
-  return true;
-}
-
-// A loop of setup closes no steps behind a longer one on which the ranks have agreed.
-bool CallSites::is_of_ended_loop() const noexcept {
-  const StepFinder& finder = tables_->finder;
-  return finder.identity(finder.chosen()) == paused_site_ && finder.steps() < found_steps();
 }
 
 // Whether a collective operation comes after each tenth, 20th, ... step of a loop of messages: it
@@ -379,8 +360,8 @@ uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) 
     return stop_finding() ? kRestartSteps : kNothing;
   hits_ = &s.sites;
   if (counts_visits(site.call)) {
-    if (s.sites.newest == number) return 0;
-    hits = site.visits;
+    if (hits > 1 && s.sites.at(0, number).gap.get() == 1) return 0;
+    hits = ++site.visits;
   }
   const HitAnswer answer =
       tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0]);

@@ -27,6 +27,7 @@ inline constexpr int kMostSiteFrames = 32;
 // What perfield_call_after must do.
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
 // kAskRanks: whether ranks agree on a site; see AgreedSite.
+// kEndAgreeing: collective operations show the steps; the other ranks must know.
 // kCloseWindow: while nothing closes steps; see session/clock_windows.hpp.
 enum AfterCall : uint64_t {
   kNothing = 0,
@@ -35,7 +36,8 @@ enum AfterCall : uint64_t {
   kRestartSteps = 4,
   kAskOfAll = 8,
   kAskRanks = 16,
-  kCloseWindow = 32
+  kCloseWindow = 32,
+  kEndAgreeing = 64
 };
 
 // One caller: an address relative to the file of its module, or a line of a function in a script.
@@ -87,6 +89,13 @@ class CallSites {
     return activity_.calls.load(std::memory_order_acquire) & Activity::followed;
   }
 
+  // Whether the sites of calls of this kind are followed: not of calls that start or poll
+  // something, which end no step; and once collective operations of all ranks have ended steps for
+  // long, of these alone.
+  bool follows(uint16_t call) const noexcept {
+    return call >= 64 || kinds_.load(std::memory_order_relaxed) >> call & 1;
+  }
+
   // --- by threads that call MPI
   // This thread hits sites from now on. Without memory for that, none is followed any more.
   bool join(ThreadProfile& s, uint64_t now) noexcept;
@@ -136,18 +145,8 @@ class CallSites {
   }
   bool is_agreeing() const noexcept { return agrees_.load(std::memory_order_relaxed); }
   void stop_agreeing() noexcept {
-    resume_at_ = kNever;
     agrees_.store(false, std::memory_order_relaxed);
     tables_->agreed.refuse();
-  }
-  // Where steps were found in a loop of collective operations, ranks agree on none until that loop
-  // has ended: many calls, and many times as many as it made in a step, came without one.
-  bool resumes_agreeing(uint32_t n_calls) const noexcept { return n_calls >= resume_at_; }
-  // Returns whether they may agree again.
-  bool resume_agreeing() noexcept;
-  // A call of a thread that completes requests begins a visit of this site.
-  void visit(uint16_t call, uint32_t site, uint32_t before) noexcept {
-    if (__builtin_expect(counts_visits(call) && site != before, 0)) ++tables_->sites[site].visits;
   }
   // Such a call returned at this site, its hits-th time on this thread. Returns AfterCall.
   uint64_t met_alone(ThreadProfile& s, uint32_t site, uint64_t hits) noexcept;
@@ -161,8 +160,6 @@ class CallSites {
   bool stop_finding() noexcept;
   // Whether steps were found and closed; and whether they hold when the program ends.
   bool has_found() const noexcept { return found_.load(std::memory_order_relaxed) || is_agreed(); }
-  // The ranks have agreed on a site. Returns whether other steps were closed before.
-  bool give_up_found() noexcept { return found_.exchange(false, std::memory_order_relaxed); }
   bool found_is_right() noexcept;
   // With steps that were found: the identity of the site that closes them, the program's steps so
   // far, and those of them until the first closing.
@@ -245,6 +242,7 @@ class CallSites {
         reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
     return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
   }
+  static constexpr uint64_t kind(int call) noexcept { return uint64_t{1} << call; }
   bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
   uint64_t paced(uint64_t hits) noexcept;
   bool is_check_of_steps(CallSite* site) noexcept;
@@ -256,8 +254,6 @@ class CallSites {
         1u << PERFIELD_CALL_wait | 1u << PERFIELD_CALL_waitany | 1u << PERFIELD_CALL_waitsome;
     return call < 32 && kinds >> call & 1;
   }
-  void pause_agreeing(uint32_t n_calls) noexcept;
-  bool is_of_ended_loop() const noexcept;
   uint64_t hits_of(uint32_t site) const noexcept;
   bool is_agreed() const noexcept { return tables_ && tables_->agreed.closes(); }
   uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
@@ -271,6 +267,7 @@ class CallSites {
   uint32_t module_number(const char* path) noexcept;
 
   Activity& activity_;
+  std::atomic<uint64_t> kinds_{~uint64_t{0}};
   std::atomic<bool> finds_{false}, found_{false}, agrees_{false};
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
@@ -278,11 +275,8 @@ class CallSites {
   StepCall step_;
   PythonStack python_;
   std::mutex mutex_;
-  uint32_t n_of_all_ = 0;  // collective operations of all ranks
-  static constexpr uint32_t kNever = ~uint32_t(0);
-  uint32_t resume_at_ = kNever, paused_at_ = 0, longest_ = 0;  // in calls of the thread
-  uint64_t paused_site_ = 0;                                   // that ended steps when they resumed
-  const SiteHits* hits_ = nullptr;                             // of the thread that calls MPI
+  uint32_t n_of_all_ = 0;           // collective operations of all ranks
+  const SiteHits* hits_ = nullptr;  // of the thread that calls MPI
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;

@@ -67,7 +67,14 @@ inline bool is_inside_call(ThreadProfile& s, const void* frame) noexcept {
     if (!s.left_behind(frame)) return {0, 0};
   } else if (s.activity->calls.load(std::memory_order_relaxed) == Activity::followed && caller &&
              !s.own_work) {
-    return enter_followed(s, call, caller, frame);
+    const perfield::CallSites& sites = perfield::the_recorder->sites;
+    if (sites.follows(call)) return enter_followed(s, call, caller, frame);
+    ++s.sites.n_calls;
+    const uint64_t now = perfield::read_counter();
+    if (__builtin_expect(perfield::the_recorder->state() == Activity::active, 1)) {
+      s.enter_call(call, caller, frame, now);
+      return {now, sites.closes_window(now) ? perfield::kCloseWindow : perfield::kNothing};
+    }
   }
   return enter_slow(call, caller, frame);
 }

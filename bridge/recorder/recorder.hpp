@@ -201,6 +201,7 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
   constexpr uint64_t first_note = 64;  // then after twice as many hits each time
   if (__builtin_expect(!s.sites.is_started(), 0) && !sites.join(s, now)) return 0;
   ++s.sites.n_calls;
+  if (!sites.follows(call)) return sites.closes_window(now) ? kCloseWindow : kNothing;
   uint32_t site = sites.find(call, caller, frame);
   const bool is_new = site == CallSites::kNone;
   if (__builtin_expect(is_new, 0)) site = sites.add(s, call, caller, frame);
@@ -210,8 +211,6 @@ inline uint64_t Recorder::hit_site(ThreadProfile& s, uint16_t call, const void* 
     if ((hits & (hits - 1)) == 0 && hits >= first_note) after |= kNoteSites;
     if (sites.closes_step(s, site)) after |= kCloseStep;
     if (sites.finds_steps(call)) after |= kAskOfAll;
-    sites.visit(call, site, s.sites.newest);
-    if (__builtin_expect(sites.resumes_agreeing(s.sites.n_calls), 0)) sites.resume_agreeing();
     if (sites.agrees_on(call)) after |= sites.met_alone(s, site, hits);
   }
   if (__builtin_expect(sites.closes_window(now), 0)) after |= kCloseWindow;

@@ -23,10 +23,12 @@ void AgreedSteps::look(CallSites& sites, uint64_t now_ns) {
 }
 
 void AgreedSteps::end(CallSites& sites, uint64_t now_ns) {
-  if (!sites.following() || !(sites.is_agreeing() || sites.resume_agreeing())) return;
+  if (!sites.following() || !sites.is_agreeing()) return;
   look(sites, now_ns);
-  if (!sites.has_found() || !sites.found_is_right()) leave_note(note_ + kEnded, "refused");
+  if (!sites.has_found() || !sites.found_is_right()) refuse_all();
 }
+
+void AgreedSteps::refuse_all() const { leave_note(note_ + kEnded, "refused"); }
 
 void AgreedSteps::look_for_site(CallSites& sites) {
   AgreedSite& agreed = sites.agreed();
@@ -40,7 +42,7 @@ void AgreedSteps::look_for_site(CallSites& sites) {
     leave_note(refusal(), "refused");
     agreed.refuse();
   }
-  if (agreed.gives_up()) leave_note(note_ + kEnded, "refused");
+  if (agreed.gives_up()) refuse_all();
   if (is_there(note_ + kEnded))
     sites.stop_agreeing();
   else if (agreed.has_agreed() && is_there(refusal()))

@@ -20,6 +20,8 @@ class AgreedSteps {
   }
   // Reads what is new, and answers. now_ns: on this rank's clock. Throws std::bad_alloc.
   void look(CallSites& sites, uint64_t now_ns);
+  // Collective operations end this rank's steps: no rank agrees on another site any more.
+  void refuse_all() const;
   // The rank ends, and looks a last time. If it has no steps, it refuses those of the others.
   void end(CallSites& sites, uint64_t now_ns);
 

@@ -231,14 +231,18 @@ void Session::ask_ranks_about_steps() noexcept {
       agreed.refuse();  // no memory
     }
     restarts = closed && !agreed.closes();
+    if (restarts) sites.pace().restart();
     closes = is_first && agreed.has_agreed();
     if (!closes) return;
-    restarts |= sites.give_up_found();
     agreed.begin();
     sites.pace().restart();
   });
   if (restarts) restart_steps();
   if (closes) close_step_of_call();
+}
+
+void Session::end_agreeing() noexcept {
+  while_measuring([this](uint64_t) { agreed_steps_.refuse_all(); });
 }
 
 void Session::restart_steps() noexcept {
@@ -574,6 +578,7 @@ void Session::note_sites() noexcept {
 }  // namespace perfield
 
 extern "C" void perfield_call_after(uint64_t after) noexcept {
+  if (after & perfield::kEndAgreeing) perfield::session().end_agreeing();  // first: others look now
   if (after & perfield::kNoteSites) perfield::session().note_sites();
   if (after & perfield::kRestartSteps) perfield::session().restart_steps();
   if (after & perfield::kCloseStep) perfield::session().close_step_of_call();

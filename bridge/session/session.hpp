@@ -49,6 +49,7 @@ class Session {
   // Steps that the configuration closes.
   void close_step_of_call() noexcept;
   // Steps that perfield found are none: setup goes on.
+  void end_agreeing() noexcept;
   void restart_steps() noexcept;
   void close_clock_window() noexcept;
   // Steps on which the ranks agree: looks whether they do, and closes or takes back what follows.

@@ -164,7 +164,7 @@ std::string sites_json(Recorder& r, const std::string& step_call) {
     const Hits all = hits_of(r, i);
     once += all.hits == 1;
     last = std::max(last, all.last);
-    if (all.hits < 2) continue;
+    if (all.hits < 2 || !all_sites.follows(site.call)) continue;
     std::string frames, levels;
     for (uint32_t f = 0; f < site.n_frames; ++f) {
       const SiteFrame& frame = all_sites.frames(i)[f];

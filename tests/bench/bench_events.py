@@ -13,6 +13,7 @@ from report import figure
 
 EVENT_NS = 25  # on top of two clock reads
 CALL_NS = 30
+LOOKING = instructions.CALL + 40
 PAIR = 150  # instructions of a region's enter and exit
 STEP_US = 8
 QUANTITY_NS = 5
@@ -37,8 +38,8 @@ def count(built: dict[str, Path]) -> None:
             label = f"{label}, {label_of_mpi}, added in a step that is logged"
             figure(label, [logged], "instructions", target=None)
         followed = instructions.added(built[mpi], "calls")
-        label = "a counted MPI call while perfield looks for steps"
-        figure(f"{label}, {label_of_mpi}, added", [followed], "instructions", target=None)
+        label = "MPI_Test while perfield looks for steps"
+        figure(f"{label}, {label_of_mpi}, added", [followed], "instructions", target=LOOKING)
 
 
 def main() -> None:
