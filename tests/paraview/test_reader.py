@@ -107,7 +107,7 @@ def test_points_of_the_mesh_are_converted_once(tmp_path, monkeypatch):
     assert shown[0].GetPoints().GetNumberOfPoints() == 125
 
 
-def test_further_arrays_join_the_telling_ones(run_path):
+def test_further_arrays_join_the_main_ones(run_path):
     made = blocks_of(reader.make(str(run_path / "run.json"), 1.0, fields="isend_bytes, minor_faults"))
     names = {name for _, name in arrays_of(made["rank_0"])}
     assert {"isend_bytes", "minor_faults", "compute_time_s", "temperature"} <= names

@@ -48,7 +48,7 @@ DESCRIPTION = """\
 Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pvd
 (lines between the pieces that communicate) and topology.pvd (the machine).
 
-  perfield render perfield-run                      at most 20 steps, the most telling values
+  perfield render perfield-run                      at most 20 steps, the values that say most
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
   perfield render perfield-run --rhythm --images    who is ahead of whom, in steps
@@ -63,7 +63,7 @@ STEPS_HELP = """\
 typical one, the slowest to compute, the first, the last, and others evenly spaced"""
 FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images"
 ARRAYS_HELP = """\
-what the pictures carry: about twenty arrays that say most, and those in --fields (telling, the
+what the pictures carry: about twenty arrays that say most, and those in --fields (main, the
 default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
 also draw five images (.png): the costliest finding on the mesh and on the machine, ranks by steps,
@@ -103,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
     add("--steps", metavar="STEPS", help=STEPS_HELP)
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
-    add("--arrays", choices=("telling", "all"), default="telling", help=ARRAYS_HELP)
+    add("--arrays", choices=("main", "all"), default="main", help=ARRAYS_HELP)
     for place in given("RENDERED").values():
         loaded(place).add_arguments(parser)
     add("--images", action="store_true", help=IMAGES_HELP)
@@ -220,7 +220,7 @@ def _of_waits(run: Run, known: FieldsOfRun, arguments: argparse.Namespace) -> li
     from perfield.derived.event_blocks import EVENTS_AT_ONCE, events_per_frame
     from perfield.derived.providers.waits import Waits
     from perfield.fields.waits import CAUSED, CAUSED_IN, WAIT_NAMES, is_of_waits
-    from perfield.output.telling import WAITS
+    from perfield.output.main_arrays import WAITS
 
     waits, wanted = known.provider(Waits), any(map(is_of_waits, words(arguments.fields or "")))
     if not waits.names or (arguments.fields and not wanted):
@@ -292,7 +292,7 @@ def _arrays(
     run: AnyRun, arguments: argparse.Namespace, surveyed: Survey, wanted: Sequence[str]
 ) -> list[str] | None:
     """Names of the arrays that the pictures carry; None for all. wanted : names of some."""
-    from perfield.output.telling import chosen_arrays
+    from perfield.output.main_arrays import chosen_arrays
 
     if arguments.arrays == "all":
         return None

@@ -22,10 +22,10 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.derived.injected import is_injected
 from perfield.output.arrays import Arrays
 from perfield.output.description import ages, describe, step_title, written_at
+from perfield.output.main_arrays import with_values_over_steps
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
-from perfield.output.telling import with_values_over_steps
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.line_choice import LEFT_OUT
 from perfield.pictures.overview import Overview

@@ -56,10 +56,10 @@ def _look_at_new(*_: object) -> None:
 
 
 def colour(display: Any, source: Any) -> None:
-    """Colours a display by the first array that a block of its source calls the most telling."""
+    """Colours a display by the array that says most, of the first block of its source that has one."""
     import paraview.simple as pv
 
-    found = telling(source.GetClientSideObject().GetOutputDataObject(source.Port))
+    found = main_array(source.GetClientSideObject().GetOutputDataObject(source.Port))
     if found is None:
         return
     association, name = found
@@ -103,7 +103,7 @@ def _keep(table: Any) -> None:
     tags += [(view, view.AddObserver("EndEvent", drawn)) for view in views]
 
 
-def telling(dataset: vtkDataObject) -> tuple[str, str] | None:
+def main_array(dataset: vtkDataObject) -> tuple[str, str] | None:
     """Association, "POINTS" or "CELLS", and name of the active scalars of the first block that has some."""
     for block in blocks_of(dataset).values():
         for association, data in (("POINTS", block.GetPointData()), ("CELLS", block.GetCellData())):

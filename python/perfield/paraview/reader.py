@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from vtkmodules.vtkCommonDataModel import vtkMultiBlockDataSet
 
+from perfield.output.main_arrays import chosen_arrays, with_values_over_steps
 from perfield.output.survey import COMPUTING
-from perfield.output.telling import chosen_arrays, with_values_over_steps
 from perfield.paraview.calls import warn
 from perfield.paraview.proxies import Choice, Proxy, Text
 from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, run_at, words_in
@@ -44,9 +44,9 @@ PROXY = Proxy(
         Choice(
             "arrays",
             "Arrays",
-            """Telling: about twenty arrays that say most, chosen as perfield render does. All: a hundred and
+            """Main: about twenty arrays that say most, chosen as perfield render does. All: a hundred and
             more, which take more memory and time.""",
-            ("telling", "all"),
+            ("main", "all"),
         ),
         Text(
             "fields",

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 REGIONS = 4  # those that balancing would help most
 WAITS = (CAUSED, LATE_SENDER, LATE_RECEIVER, COLLECTIVE, ONE_SIDED)
-OTHERS = (  # the most telling first
+OTHERS = (  # those that say most first
     *WAITS,
     *("compute_time_per_cell_s", "cells", "step_time_s", "waited_for_time_s", "sent_bytes", "sent_count"),
     *("resident_bytes", "io_write_bytes", "involuntary_switches", "rank"),
 )
 
 
-def telling_arrays(known: Collection[str], survey: Survey) -> list[str]:
-    """Names of the most telling arrays, the most telling first.
+def main_arrays(known: Collection[str], survey: Survey) -> list[str]:
+    """Names of the arrays that say most, first those that say more.
 
     known : the fields of the run. survey : of the run. Computing, waiting that a rank caused, and waiting
     come first, over all steps and in the step; then the cost of the regions that balancing would help most;
@@ -51,16 +51,16 @@ def telling_arrays(known: Collection[str], survey: Survey) -> list[str]:
 
 
 def chosen_arrays(known: Collection[str], survey: Survey, wanted: Sequence[str]) -> list[str]:
-    """Names of the telling arrays, behind the wanted ones and what those are made from.
+    """Names of the main arrays, behind the wanted ones and what those are made from.
 
-    known, survey : as for `telling_arrays`.
+    known, survey : as for `main_arrays`.
     """
     # isend_bytes_to_3 comes from isend_bytes.
     stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
     sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
     sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
     over = [name for name, array in survey.over_steps.items() if array.base in wanted]
-    return list(dict.fromkeys([*wanted, *over, *telling_arrays(known, survey), *sources]))
+    return list(dict.fromkeys([*wanted, *over, *main_arrays(known, survey), *sources]))
 
 
 def with_values_over_steps(frame: Frame, survey: Survey, arrays: Collection[str] | None) -> Frame:

@@ -10,8 +10,8 @@ import pytest
 
 import perfield
 from perfield import commands
+from perfield.output.main_arrays import main_arrays
 from perfield.output.survey import survey
-from perfield.output.telling import telling_arrays
 from twins import twin
 
 
@@ -43,7 +43,7 @@ def arrays_of(path) -> list[str]:
 def test_computing_and_waiting_come_first_then_the_regions_with_most_to_save(run):
     opened = perfield.open(run)
     surveyed = survey(opened)
-    names = telling_arrays(opened.frame(0).values, surveyed)
+    names = main_arrays(opened.frame(0).values, surveyed)
     pair = [name for name in names if not name.startswith(("compute_time", "waiting_time"))]
     assert names[0].startswith("compute_time") and pair[0].startswith("costly_")
     costs = [
@@ -55,7 +55,7 @@ def test_computing_and_waiting_come_first_then_the_regions_with_most_to_save(run
     assert 15 <= len(names) <= 26
 
 
-def test_pictures_carry_the_telling_arrays_and_the_own_fields(run, capsys):
+def test_pictures_carry_the_main_arrays_and_the_own_fields(run, capsys):
     assert commands.main(["render", str(run)]) == 0
     names = arrays_of(run)
     assert {"temperature", "compute_time_s", "waiting_time_s", "costly_compute_time_s", "rank"} <= set(names)
