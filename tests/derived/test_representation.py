@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -51,6 +52,16 @@ def test_notebook_leaves_findings_of_a_large_run_to_the_report(tmp_path, monkeyp
     monkeypatch.setattr(representation, "MOST_VALUES", 3)
     shown = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=2))._repr_html_()
     assert "perfield report" in shown and "Rank 1 computes" not in shown
+
+
+def test_endless_names_and_control_characters_of_a_run_stay_short_and_plain(tmp_path):
+    path = twin.write_run(tmp_path / "run\x1b[31m", ranks=2, steps=4, regions=("<b>" * 700_000, "c"))
+    info = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**info, "command": ["<img src=x>" * 200_000]}))
+    run = perfield.open(path)
+    shown = run._repr_html_()
+    assert len(shown) < 100_000 and "<img" not in shown and "<b><b>" not in shown
+    assert "\x1b" not in shown and "\x1b" not in repr(run)
 
 
 @pytest.mark.parametrize("options", [{"steps": 0, "ended": False}, {"change_step": twin.without_calls}])

@@ -95,9 +95,11 @@ def mutated(text: str, rng: random.Random) -> bytes:
 
 @dataclass
 class Findings:
-    """What reading mutated input gave. strange : texts of exceptions that are not perfield's own."""
+    """What reading mutated input gave. refused : cases that ended with a sentence, where the reader says so.
+    strange : texts of exceptions that are not perfield's own."""
 
     cases: int = 0
+    refused: int = 0
     seconds: float = 0.0  # of processor time, over all processes
     crashes: int = 0
     hangs: int = 0
@@ -118,7 +120,7 @@ class Findings:
 
 
 Make = Callable[[random.Random, Path], None]
-Read = Callable[[Path], None]
+Read = Callable[[Path], object]  # True if it ended with a sentence in place of what it shows
 
 
 def read_mutated(
@@ -138,7 +140,7 @@ def read_by_all(
     seconds: float = math.inf,
 ) -> dict[str, Findings]:
     """Makes `cases` cases, each from `seed` and its number alone, in as many processes as CPUs; all readers,
-    by name, read each of them, one after another.
+    by name, read each of them, one after another. Each case begins with another reader.
 
     make(rng, folder) writes the input of a case into an empty folder; a reader may raise `allowed`.
     memory : bytes of address space that a child may add to what this process has. seconds : no case begins
@@ -151,21 +153,25 @@ def read_by_all(
     work = _Work(make, list(readers.items()), seed, allowed, memory, time.monotonic() + seconds)
     queue = context.SimpleQueue()
     present = [context.Array("q", (worker, -1), lock=False) for worker in range(workers)]
-    counts = [context.Array("d", 2 * len(readers), lock=False) for worker in range(workers)]
+    counts = [context.Array("d", 3 * len(readers), lock=False) for worker in range(workers)]
     children: list = [None] * workers
     while True:
         for worker in range(workers):
             child = children[worker]
             if child is not None and child.is_alive():
                 continue
+            if child is not None and child.exitcode == 1:  # readers end with a signal, if at all
+                raise RuntimeError(f"case {present[worker][0]} of --seed {seed} cannot be made; see above")
             if child is not None and child.exitcode:  # died while it read the present case
-                _note_death(findings, child.exitcode, present[worker][0], list(readers)[present[worker][1]])
-            case, reader = present[worker]
+                case, turn = present[worker]
+                name = list(readers)[(case + turn) % len(readers)]
+                _note_death(findings, child.exitcode, case, name)
+            case, turn = present[worker]
             children[worker] = None
             if case < cases and not (child is not None and child.exitcode == 0):
                 left = range(case, cases, workers)
-                arguments = (work, left, reader + 1, present[worker], counts[worker], queue)
-                children[worker] = context.Process(target=_read_all, args=arguments)
+                arguments = (work, left, turn + 1, present[worker], counts[worker], queue)
+                children[worker] = context.Process(target=_read_all, args=arguments, daemon=True)
                 children[worker].start()
         while not queue.empty():
             _note(findings, *queue.get())
@@ -173,8 +179,9 @@ def read_by_all(
             break
         time.sleep(0.02)
     for number, one in enumerate(findings.values()):
-        one.cases = int(sum(count[2 * number] for count in counts)) + one.crashes + one.hangs
-        one.seconds = sum(count[2 * number + 1] for count in counts)
+        one.cases = int(sum(count[3 * number] for count in counts)) + one.crashes + one.hangs
+        one.seconds = sum(count[3 * number + 1] for count in counts)
+        one.refused = int(sum(count[3 * number + 2] for count in counts))
     return findings
 
 
@@ -208,7 +215,7 @@ def _note(found: dict[str, Findings], name: str, case: int, seconds: float, stra
 
 
 def _read_all(work: _Work, cases: range, first: int, present, counts, queue) -> None:
-    """first : the first of these cases begins with this reader."""
+    """first : the turn of the reader that the first of these cases begins with."""
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves terabytes
         most = work.memory + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -225,29 +232,31 @@ def _read_all(work: _Work, cases: range, first: int, present, counts, queue) -> 
             folder = Path(place)
             present[0], present[1] = case, len(work.readers) - 1  # making it never ends the process
             work.make(random.Random(f"{work.seed}/{case}"), folder)
-            for number, (name, read) in enumerate(work.readers):
-                if number < first:
-                    continue
-                present[0], present[1] = case, number
-                seconds, strange, trace = _read_one(read, folder, work.allowed)
-                counts[2 * number] += 1
-                counts[2 * number + 1] += seconds
+            for turn in range(first, len(work.readers)):
+                number = (case + turn) % len(work.readers)
+                name, read = work.readers[number]
+                present[0], present[1] = case, turn
+                seconds, is_refused, strange, trace = _read_one(read, folder, work.allowed)
+                counts[3 * number] += 1
+                counts[3 * number + 1] += seconds
+                counts[3 * number + 2] += is_refused
                 if strange or seconds > slowest[number]:
                     slowest[number] = max(slowest[number], seconds)
                     queue.put((name, case, seconds, strange, trace))
         first = 0
 
 
-def _read_one(read: Read, folder: Path, allowed: tuple[type[Exception], ...]) -> tuple[float, str, str]:
-    """Its processor time in s, and the place and traceback of a strange exception."""
+def _read_one(read: Read, folder: Path, allowed: tuple[type[Exception], ...]) -> tuple[float, bool, str, str]:
+    """Its processor time in s, whether it refused, and the place and traceback of a strange exception."""
     strange = trace = ""
+    is_refused = False
     signal.setitimer(signal.ITIMER_PROF, HANGS_AFTER_S)
     signal.alarm(100 * HANGS_AFTER_S)  # of a reader that waits; on a busy machine others wait, too
     began = time.process_time()
     try:
-        read(folder)
+        is_refused = read(folder) is True
     except allowed:
-        pass
+        is_refused = True
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         strange = f"{type(error).__name__} in {Path(where.filename).name}:{where.lineno}"
@@ -255,7 +264,7 @@ def _read_one(read: Read, folder: Path, allowed: tuple[type[Exception], ...]) ->
     seconds = time.process_time() - began
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.alarm(0)
-    return seconds, strange, trace
+    return seconds, is_refused, strange, trace
 
 
 def _memory_folder() -> str | None:

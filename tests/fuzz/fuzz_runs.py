@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every command that reads runs, on runs that say something absurd (meaning.py).
 
-All commands read each run, one after another. A command ends with what it shows, or with a sentence of
-perfield's own, within 2 GB and 10 s. It writes only to the place that is named, to the run's analysis/ and
-pictures/.
+All commands read each run, one after another, each run from another command on: the first opens it, the
+others take the opened run. A command ends with what it shows, or with a sentence of perfield's own, within
+2 GB and 10 s. It writes only to the place that is named, to the run's analysis/ and pictures/.
     python tests/fuzz/fuzz_runs.py --cases 1000 --only info
 """
 
@@ -20,7 +20,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from unittest import mock
 
@@ -30,7 +30,9 @@ import meaning  # noqa: E402
 from mutations import read_by_all  # noqa: E402
 from verdicts import reported  # noqa: E402
 
+import perfield  # noqa: E402
 from perfield import commands  # noqa: E402
+from perfield.derived.run import Run  # noqa: E402
 from twins import twin  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
@@ -54,13 +56,15 @@ COMMANDS = {
     "balance": ("balance", "RUN", "--force", "--metis", "OUT/mesh.graph"),
     "rhythm": ("lab", "rhythm", "RUN"),
     "regimes": ("lab", "regimes", "RUN"),
-    "oscillate": ("lab", "oscillate", "--from-run", "RUN", "--steps", "2"),
-    "scaling": ("scaling", "RUN", OTHER),
+    "oscillate": ("lab", "oscillate", "--from-run", "RUN", "--steps", "1:3"),
+    "scaling": ("scaling", "RUN", OTHER, "--strong"),
     "compare": ("compare", OTHER, "RUN"),
     "collect": ("setup", "collect", "RUN"),
     "render": ("render", "RUN", "--steps", "all", "-o", "OUT/pictures"),
     "plot": ("plot", "RUN", "-o", "OUT/plots"),
     "report": ("report", "RUN", "--no-pictures", "-o", "OUT/page.html"),
+    "report as text": ("report", "RUN", "--text"),
+    "report as JSON": ("report", "RUN", "--json"),
     "export": ("export", "RUN", "--to", "perfetto", "-o", "OUT/steps.pftrace"),
     "serve": ("serve", "RUN"),
 }
@@ -71,8 +75,10 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return commands.parsers([command])[""]
 
 
-def read(words: tuple[str, ...], folder: Path) -> None:
-    """Runs a command in this process. Its own sentences pass; others and foreign files are raised."""
+def read(words: tuple[str, ...], folder: Path) -> bool:
+    """Runs a command in this process; returns whether it ended with a sentence of its own. Other errors and
+    foreign files are raised."""
+    is_refused = False
     here = folder / HERE
     shutil.rmtree(here / "out", ignore_errors=True)  # of a command that failed
     (here / "out").mkdir()
@@ -82,7 +88,8 @@ def read(words: tuple[str, ...], folder: Path) -> None:
     words = tuple(word.replace("RUN", "run").replace("OUT", "out") for word in words)
     words = tuple(str(_other()) if word == OTHER else word for word in words)
     drawn = contextlib.nullcontext() if (folder / "drawn").exists() else _undrawn()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), drawn:
+    once = mock.patch.object(perfield, "open", lambda path: _opened(folder, str(path)))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), drawn, once:
         try:
             if words[0] == "serve":
                 _serve(Path(words[1]))
@@ -91,9 +98,11 @@ def read(words: tuple[str, ...], folder: Path) -> None:
                 arguments.words = None
                 arguments.execute(arguments)
         except (commands.CommandError, OSError, SystemExit) as error:
+            is_refused = True
             if isinstance(error, SystemExit) and error.code == 2:
                 raise RuntimeError(f"the fuzzer calls {words} wrongly") from error
         except Exception as error:
+            is_refused = True
             if not type(error).__module__.startswith("perfield."):
                 raise
         finally:
@@ -102,6 +111,13 @@ def read(words: tuple[str, ...], folder: Path) -> None:
     if foreign:
         raise AssertionError(f"made, changed or removed {sorted(foreign)}")
     shutil.rmtree(here / "out")
+    return is_refused
+
+
+@lru_cache(maxsize=2)  # the changed run and the other
+def _opened(folder: Path, path: str) -> Run:
+    """The run, opened once for all commands. folder : of the case."""
+    return Run(path)
 
 
 def _undrawn() -> contextlib.AbstractContextManager:
@@ -156,7 +172,7 @@ def _other() -> Path:
     """A whole run beside the changed one."""
     path = Path(os.environ["PERFIELD_FUZZ_OTHER"])
     if not path.exists():
-        twin.write_run(path, ranks=2, steps=4)
+        twin.write_run(path, ranks=2, steps=4, run_id=twin.RUN_ID + 1)
     return path
 
 
@@ -189,6 +205,7 @@ def main() -> int:
         os.environ["PERFIELD_FUZZ_OTHER"] = str(Path(place) / OTHER)
         os.environ["MPLBACKEND"] = "Agg"
         _other()
+        meaning.packed_base()  # once for all processes
         found = read_by_all(make, readers, given.cases, given.seed, (), MEMORY, given.seconds)
     return not all([reported(name, "runs", of) for name, of in found.items()])
 

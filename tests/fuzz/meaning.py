@@ -28,6 +28,8 @@ CLOCK = {
     "wander_ppb": 50, "compared_ns": [10**12, 10**12 + 10**10], "uncertainty_ns": 450, "method": "exchange",
 }  # fmt: skip
 WORLD = 7  # a name of a communicator
+STEPS = 4
+MANY_STEPS, WITH_MANY = 140, 0.02  # as many as regimes need, and the share of the runs that have them
 # fmt: off
 ODD_NUMBERS = (
     0, 1, 2, 3, -1, -2, -3, 255, 4096, 65535, 10**6, 1 << 24, 10**9, (1 << 31) - 1, -(1 << 31), 1 << 32,
@@ -44,11 +46,11 @@ _RANGE = {"i": (32, True), "I": (32, False), "H": (16, False), "h": (16, True), 
 
 
 @cache
-def base() -> tuple[dict, list[tuple[str, dict]]]:
+def base(steps: int = STEPS) -> tuple[dict, list[tuple[str, dict]]]:
     """run.json, and (room, entry) of a run of four ranks on two hosts, by file and offset."""
     with tempfile.TemporaryDirectory() as place:
         path = twin.write_run(
-            Path(place) / "run", ranks=4, steps=4, hosts=HOSTS, change_rank=_with_clock,
+            Path(place) / "run", ranks=4, steps=steps, hosts=HOSTS, change_rank=_with_clock,
             clocks=tuple((rank, CLOCK) for rank in range(4)), config={"node_name_pattern": ""},
         )  # fmt: skip
         found = []
@@ -140,7 +142,8 @@ def _more(file: str, ranks: set[int]) -> list[dict]:
 
 def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
     """A run with one to four changes."""
-    run, entries = copy.deepcopy(base()[0]), list(base()[1])
+    whole = base(MANY_STEPS if rng.random() < WITH_MANY else STEPS)
+    run, entries = copy.deepcopy(whole[0]), list(whole[1])
 
     def own(at: int) -> dict:
         """The entry at this place, which may be changed: unchanged ones are those of `base`."""
@@ -186,7 +189,7 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
         else:
             change_json(entry["body"], rng)
         if not entries:
-            return base()
+            return whole
     return run, entries
 
 
@@ -251,10 +254,17 @@ def _fit(layout: str, values: list) -> list:
 
 
 def body_of(entry: dict) -> bytes:
-    """The bytes of a body, whatever its values are."""
+    """The bytes of a body, whatever its values are: as text where they have no place in its tables."""
     body = entry["body"]
     if isinstance(body, bytes):
         return body
+    try:
+        return _in_its_layout(body)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return twin.padded(json.dumps(body, default=str).encode("utf-8", "replace"))
+
+
+def _in_its_layout(body: dict) -> bytes:
     if "label" in body and "measured_ns" in body:
         fixed = dict(zip(twin.STEP_KEYS, _fit(twin.STEP.format, [body[key] for key in twin.STEP_KEYS])))
         tables = {}
@@ -305,9 +315,9 @@ def packed(entry: dict) -> bytes:
 
 
 @cache
-def _packed_base() -> dict[int, bytes]:
-    """The entries of `base`, by their id."""
-    return {id(entry): packed(entry) for _, entry in base()[1]}
+def packed_base() -> dict[int, bytes]:
+    """The entries of both `base`, by their id."""
+    return {id(entry): packed(entry) for steps in (STEPS, MANY_STEPS) for _, entry in base(steps)[1]}
 
 
 def write(folder: Path, rng: random.Random) -> None:
@@ -316,7 +326,7 @@ def write(folder: Path, rng: random.Random) -> None:
     data: dict[str, bytes] = {}
     for room, entry in entries:
         file = f"{room}/{entry['file']}"
-        data[file] = data.get(file, b"") + (_packed_base().get(id(entry)) or packed(entry))
+        data[file] = data.get(file, b"") + (packed_base().get(id(entry)) or packed(entry))
     for room in ("stream", "mesh", "machine"):
         (folder / room).mkdir(parents=True, exist_ok=True)
     for path, bytes_of in data.items():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ def test_commands_end_with_a_sentence_whatever_a_run_says(tmp_path, cases):
     result = fuzz_runs(tmp_path, "--cases", str(cases), *([] if cases > 100 else ["--quick"]))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "holds  info: " in result.stdout and "MISSES" not in result.stdout
+    only_refused = re.findall(r"  (.*): ([\d,]+) runs \(\2 ended with", result.stdout)
+    assert {name for name, _ in only_refused} <= {"regimes"}, result.stdout  # which reads few runs to its end
 
 
 @pytest.mark.parametrize(
@@ -57,3 +60,12 @@ def test_fuzzer_reports(tmp_path, monkeypatch, planted, said):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     result = fuzz_runs(tmp_path, "--cases", "4", "--only", "info")
     assert result.returncode == 1 and said in result.stdout + result.stderr
+
+
+def test_fuzzer_ends_if_a_run_cannot_be_made(tmp_path, monkeypatch):
+    folders = [str(FOLDER.parent), str(FOLDER)]
+    planted = f"import sys\nsys.path += {folders}\nimport meaning\nmeaning.write = lambda *args: {{}}[0]\n"
+    (tmp_path / "sitecustomize.py").write_text(planted)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = fuzz_runs(tmp_path, "--cases", "2", "--only", "steps")
+    assert result.returncode == 1 and "cannot be made" in result.stderr

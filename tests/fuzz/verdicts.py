@@ -12,9 +12,10 @@ def reported(name: str, what: str, found: Findings) -> bool:
     what : the cases are, for the line: "runs".
     """
     holds = not (found.crashes or found.hangs or found.strange)
+    each_ms = 1e3 * found.seconds / max(found.cases, 1)
     print(
         f"{'holds' if holds else 'MISSES'}  {name}: {found.cases:,} {what} "
-        f"({1e3 * found.seconds / max(found.cases, 1):.1f} ms each): "
+        f"({found.refused:,} ended with a sentence; {each_ms:.1f} ms each): "
         f"{found.in_words()}",
         flush=True,
     )

@@ -168,6 +168,7 @@ def test_findings_and_report_are_served(client):
     assert cards and all(card["words"] and card["remedy"] for card in cards)
     assert {"kind", "cost", "chance", "frame", "field", "rank"} <= set(cards[0])
     status, page, headers = client.ask("/api/report")
+    assert b"no pictures of mesh and machine" in page and b"--no-pictures" not in page
     assert status == 200 and headers["Content-Type"].startswith("text/html")
     assert b"<!doctype html>" in page[:200].lower() and cards[0]["kind"].encode() in page.lower()
 

@@ -112,6 +112,12 @@ def timed(rank, step, values):
     values["time"] = 0.5 * step
 
 
+def test_run_without_a_mesh_gets_a_reason_that_no_browser_logs_as_an_error(tmp_path):
+    with served(twin.write_run(tmp_path / "run", 1, 2, mesh=False)) as client:
+        arrays, header = client.packed("/api/mesh?version=0")
+    assert not arrays and header["reason"].startswith("no rank of ")
+
+
 @pytest.mark.parametrize("is_named", [False, True])
 def test_mesh_of_the_working_directory_or_with_its_name_is_shown_in_each_version(tmp_path, is_named):
     path = twin.write_run(tmp_path / "run", 2, 3, mesh=False, change_step=timed, started_in="../case")

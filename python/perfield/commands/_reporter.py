@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from perfield.derived.run import Run
     from perfield.report import Report
 
+SHOWN_BESIDE = "This report holds no pictures of mesh and machine: the view beside it shows both."
+
 
 class RunReporter:
     """Makes what `perfield.serve.reporter.Reporter` promises, cards and page from one report."""
@@ -45,9 +47,8 @@ class RunReporter:
         """The report, without the pictures of mesh and machine, which the page itself shows."""
         from perfield.report.charts import plots
         from perfield.report.page import page
-        from perfield.report.pictures import LEFT_OUT
 
         with self._lock:
             made = self._report(run)
             images, missing = plots(made)
-            return page(made, images, [*missing, LEFT_OUT], linked=linked)
+            return page(made, images, [*missing, SHOWN_BESIDE], linked=linked)

@@ -14,7 +14,7 @@ import numpy as np
 from perfield.analysis.findings import answers, needs, ranked
 from perfield.derived.injected import is_injected, sentence
 from perfield.derived.observe import observe
-from perfield.text import counted, in_seconds, printable
+from perfield.text import counted, in_seconds, printable, shortened
 
 if TYPE_CHECKING:
     from perfield.run.run_directory import RunDirectory
@@ -23,6 +23,7 @@ MOST_READ = 48  # frames, evenly spaced
 MOST_VALUES = 200_000  # ranks times frames of a run whose findings are looked for
 MOST_ROWS = 48  # of the heat map; more ranks share rows, which show the longest
 MOST_FINDINGS = 3
+MOST_CHARACTERS, MOST_OF_FINDING = 300, 2000  # of a name or the command; of a finding with its remedy
 WIDTH, HEIGHT = 240, 48  # of the line in the table, in pixels
 CELL = 8  # of the heat map, in pixels
 COLOURS = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725")  # viridis
@@ -35,7 +36,7 @@ def in_words(run: RunDirectory) -> str:
     ratio = _imbalance(run, *_computing(run)[1:])
     if np.isfinite(ratio).any():
         facts.append(f"imbalance {'about ' * (len(ratio) < len(run))}{np.nanmedian(ratio):.2f}")
-    return f"<perfield run '{run.path}': {', '.join(facts)}>"
+    return f"<perfield run '{printable(str(run.path))}': {', '.join(facts)}>"
 
 
 def as_html(run: RunDirectory) -> str:
@@ -44,11 +45,11 @@ def as_html(run: RunDirectory) -> str:
     positions, compute_s, uneven = _computing(run)
     ratio = _imbalance(run, compute_s, uneven)
     command = " ".join(run.info.get("command", []))
-    fields = ", ".join(region.name for region in run.known_regions[:6])
+    fields = ", ".join(shortened(region.name, MOST_CHARACTERS) for region in run.known_regions[:6])
     more = len(run.known_regions) - 6
     rows = {
-        "run": f"<b>{escape(str(run.path))}</b> ({escape(run.state)})",
-        "command": escape(command),
+        "run": f"<b>{escape(printable(str(run.path)))}</b> ({escape(run.state)})",
+        "command": escape(shortened(command, MOST_CHARACTERS)),
         "ranks": escape(_ranks_and_hosts(run)),
         "steps": escape(_steps(run)),
         "injected": escape(sentence(run.info.get("injected"))),
@@ -111,7 +112,7 @@ def _findings(run: RunDirectory) -> list[str]:
     found = ranked(answers(observe(run, needs())))
     words = [
         (f"Up to {in_seconds(finding.saved_s)}: " if finding.saved_s is not None else "")
-        + printable(f"{finding.words} {finding.remedy}")
+        + shortened(f"{finding.words} {finding.remedy}", MOST_OF_FINDING)
         for finding in found[:MOST_FINDINGS]
     ]
     more = len(found) - MOST_FINDINGS

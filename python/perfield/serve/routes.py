@@ -16,7 +16,7 @@ from perfield.serve import values as of_values
 from perfield.serve.about import about
 from perfield.serve.followed import Followed, View, has_vtk, without_vtk
 from perfield.serve.inside import OutsideError
-from perfield.serve.packed import as_json
+from perfield.serve.packed import as_json, packed
 
 JSON, BINARY, PAGE = "application/json", "application/octet-stream", "text/html; charset=utf-8"
 
@@ -143,9 +143,16 @@ def _heat(view: View, query: Query) -> Answer:
 
 def _mesh(view: View, query: Query) -> Answer:
     _need_vtk("The mesh")
+    from perfield.pictures.blocks import MeshMissingError
     from perfield.serve.surface import mesh
 
-    return Answer(mesh(view, query.number("version", 0, int(np.iinfo(np.int32).max), 0)), BINARY)
+    version = query.number("version", 0, int(np.iinfo(np.int32).max), 0)
+    try:
+        return Answer(mesh(view, version), BINARY)
+    except MeshMissingError as error:
+        if version not in view.first_of_mesh:
+            raise
+        return Answer(packed({}, reason=str(error)), BINARY)  # a browser logs a 404 as an error of the page
 
 
 def _own(view: View, query: Query) -> Answer:

@@ -127,6 +127,7 @@ export async function packed(name, parameters, signal) {
 export function unpacked(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  if (header.reason) throw new ServerError(header.reason, true); // why there is nothing
   const begin = Math.ceil((4 + length) / 8) * 8;
   const arrays = {};
   for (const { name, dtype, shape, offset } of header.arrays) {
