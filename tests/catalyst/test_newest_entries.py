@@ -17,11 +17,11 @@ class FakeWorld:
 
     def agree(self, *numbers):
         self._told.append(numbers)
-        self._barrier.wait(timeout=30)
+        self._barrier.wait(timeout=120)
         least = [min(column) for column in zip(*self._told)]
-        if self._barrier.wait(timeout=30) == 0:
+        if self._barrier.wait(timeout=120) == 0:
             self._told.clear()
-        self._barrier.wait(timeout=30)
+        self._barrier.wait(timeout=120)
         return least
 
 

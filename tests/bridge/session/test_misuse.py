@@ -154,7 +154,7 @@ def test_exit_in_a_signal_handler_during_a_write_does_not_hang(measured):
       }
     """,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert (result.returncode, result.stdout) == (3, "")
     assert len(run) == 3

@@ -72,7 +72,8 @@ def test_only_matching_wrappers_count(mpi, build_c, bin_dir, programs, counted_i
 def test_wrappers_for_another_mpi_pass_calls_on(mpi, calls_program):
     other = {"openmpi": "mpich", "mpich": "openmpi"}[mpi.name]
     env = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}  # see calls
-    result = mpi.run(4, "env", f"LD_PRELOAD={library(other)}", calls_program, "no steps", env=env)
+    start = f"LD_PRELOAD={library(other)}:$LD_PRELOAD exec {calls_program} 'no steps'"
+    result = mpi.run(4, "sh", "-c", start, env=env)
     assert result.returncode == 0, result.stderr
     plain = mpi.run(4, calls_program, "no steps", env=env)
     assert sorted(result.stdout.splitlines()) == sorted(plain.stdout.splitlines())

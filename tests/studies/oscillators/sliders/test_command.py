@@ -36,7 +36,7 @@ def served(*words: object) -> Iterator[str]:
             yield re.search(r"http://localhost:\d+/\?token=[\w-]{43}", process.stdout.readline())[0]
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 def test_slider_that_moves_changes_the_picture(tmp_path):
