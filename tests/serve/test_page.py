@@ -436,6 +436,36 @@ def test_wall_clock_and_histogram_stand_beside_steps_and_colours(tab, client, ru
     assert not tab.complaints
 
 
+def test_choices_are_taken_back_and_cards_are_enlarged_and_saved(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete && perfield.matrix.matrix?.complete")
+    tab.value("perfield.set({rank: 3}); perfield.set({field: 'step_time_s'}); history.back()")
+    tab.until("perfield.about.name === 'compute_time_s' && perfield.chosen === 3")
+    tab.value("history.back()")
+    tab.until("perfield.chosen === null && perfield.frame === 4")
+    tab.value(
+        "window.saved = []; HTMLAnchorElement.prototype.click = function () { saved.push(this.download) };"
+        "for (const one of document.querySelectorAll('.card-menu button')) one.click()"
+    )
+    tab.until("saved.length === 8")
+    assert tab.value("saved.filter((name) => name.endsWith('.csv')).length") == 4
+    assert tab.value("perfield.heat.table().length") == N_RANKS + 1
+    keydown(tab, "Escape")
+    assert tab.value("document.querySelector('.large') === null") and not tab.complaints
+
+
+def test_ranks_beyond_a_value_are_shown_alone(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete")
+    values = perfield.open(run).frame(4).values["compute_time_s"]
+    words = json.dumps(["over", f"{1e3 * np.median(values):.6g}"])
+    tab.value(f"import('/page/parts.js').then(({{parts}}) => (window.parts = parts(perfield, {words})));0")
+    assert tab.until("window.parts")[0]["note"] == f"{(values > np.median(values)).sum()} ranks"
+    tab.value("import('/page/parts.js').then(({parts}) => parts(perfield, ['host', 'b'])[0].run());0")
+    tab.until("perfield.heat.rows.join() === '4,5,6,7'")
+    assert not tab.complaints
+
+
 def test_ends_of_the_legend_are_typed_dragged_and_those_of_the_step(tab, client, run):
     show(tab, client, "frame=4&field=compute_time_s")
     values = perfield.open(run).frame(4).values["compute_time_s"]

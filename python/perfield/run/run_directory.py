@@ -411,8 +411,8 @@ class RunDirectory:
                 yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
     def frame_headers(self, positions: Sequence[int]) -> np.ndarray:
-        """`label`, `time`, `span` and `begin_s` (on the common clock) of frames, structured (n_positions,): of
-        the lowest rank's undamaged entries, (0, NaN, 1, NaN) without any."""
+        """`label`, `time`, `span` and `begin_s` (on the common clock) of frames, structured (n_positions,):
+        of the lowest rank's undamaged entries, (0, NaN, 1, NaN) without any."""
         headers = np.full(len(positions), np.array((0, np.nan, 1, np.nan), _HEADER))
         ranks, left = self.streams.places["rank"], np.arange(len(positions))
         parts = [self._frames.of(position) for position in positions]

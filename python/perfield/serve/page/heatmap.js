@@ -116,6 +116,21 @@ export class HeatMap {
     );
   }
 
+  /** The part that is shown, as rows of a table. */
+  table() {
+    const { values, width, height } = this.grid.cells;
+    const columns = Array.from({ length: width }, (_, column) => this.columnTitle(column));
+    const rows = Array.from({ length: height }, (_, row) => [
+      this.#rank(row),
+      ...values.subarray(row * width, (row + 1) * width),
+    ]);
+    return [['rank', ...columns], ...rows];
+  }
+
+  columnTitle(column) {
+    return `step ${this.app.stepName(this.#frame(column))}`;
+  }
+
   /** Draws the values anew: in other colours, in another order, or a part of them. */
   recolour() {
     if (!this.heat) return;

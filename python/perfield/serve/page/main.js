@@ -11,6 +11,7 @@ import { HeatMap } from './heatmap.js';
 import { drawHistogram } from './histogram.js';
 import { Keys } from './keys.js';
 import { drawLegend, make } from './legend.js';
+import { addMenu } from './menu.js';
 import { CHOSEN, RECEIVED } from './marks.js';
 import { Matrix } from './matrix.js';
 import { Panel } from './panel.js';
@@ -49,6 +50,7 @@ class App {
     this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
+    for (const card of document.querySelectorAll('main > section')) addMenu(card, this);
     this.keys = new Keys(this);
     onTheme(() => this.#redraw());
     window.addEventListener('hashchange', () => this.#goTo(fromAddress()));
@@ -132,11 +134,13 @@ class App {
   }
 
   /** Follows an address that the reader typed, or goes back to. */
-  #goTo({ ends, frame, step, ...wanted }) {
+  #goTo({ ends = null, frame, step, rank = null, own = null, ...wanted }) {
+    this.isGoing = true; // Back makes no new entry
     const byStep = this.run.frames.step.indexOf(step);
     if (ends && wanted.field) this.ends.set(wanted.field, ends);
-    this.set({ ...wanted, frame: frame ?? (byStep >= 0 ? byStep : undefined) });
-    if (this.about) this.setEnds(this.ends.get(this.about.name) ?? null);
+    this.set({ ...wanted, rank, own, frame: frame ?? (byStep >= 0 ? byStep : undefined) });
+    if (this.about) this.setEnds(ends);
+    this.isGoing = false;
   }
 
   /** Draws everything in the colours of the page, which have changed. */
@@ -315,7 +319,8 @@ class App {
   #remember() {
     const ends = this.ends.get(this.about?.name)?.map((end) => Number(end.toPrecision(6)));
     const { frame, about, own, chosen: rank } = this;
-    toAddress({ frame, field: about?.name, own, rank, ends: ends?.join(' ') });
+    const state = { frame, field: about?.name, own, rank, ends: ends?.join(' ') };
+    toAddress(state, !this.isGoing && !this.controls.playing && !this.follow);
   }
 
   async #showFrame() {
