@@ -384,14 +384,19 @@ def test_heat_map_shows_a_brushed_part_and_sorts_ranks(tab, client, run):
     )
     for kind, (at_x, at_y) in (("mousePressed", begin), ("mouseMoved", end), ("mouseReleased", end)):
         tab.call("Input.dispatchMouseEvent", type=kind, x=at_x, y=at_y, button="left", clickCount=1)
-    assert tab.value("[perfield.heat.span, perfield.span, perfield.frame]") == [[1, 4, 2, 6], [2, 7], 4]
+    assert tab.value("[perfield.heat.span, perfield.span, perfield.frame]") == [[2, 6], [2, 7], 4]
+    assert tab.value("[...perfield.ranks]") == tab.value("perfield.heat.rows") == [1, 2, 3, 4]
+    assert text(tab, "#step-words") == "mean of steps 3 to 7"
+    computed = [perfield.open(run).frame(frame).values["compute_time_s"] for frame in range(2, 7)]
+    tab.value("perfield.drawn.then(() => (window.mean = Array.from(perfield.shown)))")
+    assert tab.until("window.mean") == pytest.approx(np.mean(computed, axis=0), rel=1e-5)
     tab.until("document.querySelector('#matrix .caption').textContent.includes('5 steps')")
     sent = client.packed("/api/matrix?from=2&to=7")[0]["bytes"]
     tab.until(f"perfield.matrix.matrix.arrays.bytes.reduce((a, b) => a + b, 0) === {sent.sum()}")
     tab.click((begin[0] + end[0]) / 2, top + y + 3)  # the first row, the step in the middle
     assert tab.value("[perfield.chosen, perfield.frame]") == [1, 4]
     tab.value("document.querySelector('#heat canvas').dispatchEvent(new MouseEvent('dblclick'))")
-    assert tab.value("[perfield.heat.span, perfield.span]") == [None, None]
+    assert tab.value("[perfield.heat.span, perfield.span, perfield.ranks]") == [None, None, None]
     tab.value(
         "(() => { const sort = document.getElementById('sort'); sort.value = 'value';"
         "sort.dispatchEvent(new Event('change')) })()"
@@ -399,6 +404,66 @@ def test_heat_map_shows_a_brushed_part_and_sorts_ranks(tab, client, run):
     values = perfield.open(run).frame(4).values["compute_time_s"]
     assert tab.value("perfield.heat.rows") == np.argsort(-values, kind="stable").tolist()
     assert tab.value("perfield.heat.grid.rowName(0)") == str(values.argmax()) and not tab.complaints
+
+
+def test_heat_map_sorts_ranks_by_node_and_along_the_mesh(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete && perfield.pictures.mesh?.centres")
+    tab.value("perfield.run.ranks.node = [1, 0, 1, 0, 1, 0, 1, 0]; perfield.heat.sort('node')")
+    assert tab.value("perfield.heat.rows") == [1, 3, 5, 7, 0, 2, 4, 6]
+    assert tab.value("perfield.heat.grid.groups") == [4]
+    square = [[0, 0], [9, 9], [0, 9], [9, 0]] * 2  # two corners lie side by side only along an edge
+    places = [[*place, 0 if n < 4 else 9] for n, place in enumerate(square)]
+    tab.value(f"perfield.pictures.mesh.centres = Float32Array.from({np.ravel(places).tolist()})")
+    tab.value("perfield.heat.sort('mesh')")
+    rows = tab.value("perfield.heat.rows")
+    apart = [np.count_nonzero(np.subtract(places[a], places[b])) for a, b in zip(rows, rows[1:])]
+    assert sorted(rows) == list(range(8)) and apart == [1] * 7 and not tab.complaints
+
+
+def test_wall_clock_and_histogram_stand_beside_steps_and_colours(tab, client, run):
+    begins = client.json("/api/run")["frames"]["begin_s"]
+    assert len(begins) == N_STEPS and all(a < b for a, b in zip(begins, begins[1:]))
+    show(tab, client, "frame=4&field=compute_time_s&rank=3")
+    tab.until("perfield.heat.heat?.complete && !!document.querySelector('.histogram .chart-now')")
+    assert tab.value("perfield.heat.grid.timeName(0)").startswith("0 ")
+    tab.value(
+        "import('/page/histogram.js').then(({counted}) =>"
+        " (window.counts = counted(perfield.shown, [0, 1e-9])));0"
+    )
+    assert tab.until("window.counts")[-1] == N_RANKS  # what lies beyond counts at the end
+    assert "ranks by value" in tab.value("document.querySelector('.histogram').getAttribute('aria-label')")
+    assert not tab.complaints
+
+
+def test_choices_are_taken_back_and_cards_are_enlarged_and_saved(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete && perfield.matrix.matrix?.complete")
+    tab.value("perfield.set({rank: 3}); perfield.set({field: 'step_time_s'}); history.back()")
+    tab.until("perfield.about.name === 'compute_time_s' && perfield.chosen === 3")
+    tab.value("history.back()")
+    tab.until("perfield.chosen === null && perfield.frame === 4")
+    tab.value(
+        "window.saved = []; HTMLAnchorElement.prototype.click = function () { saved.push(this.download) };"
+        "for (const one of document.querySelectorAll('.card-menu button')) one.click()"
+    )
+    tab.until("saved.length === 8")
+    assert tab.value("saved.filter((name) => name.endsWith('.csv')).length") == 4
+    assert tab.value("perfield.heat.table().length") == N_RANKS + 1
+    keydown(tab, "Escape")
+    assert tab.value("document.querySelector('.large') === null") and not tab.complaints
+
+
+def test_ranks_beyond_a_value_are_shown_alone(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete")
+    values = perfield.open(run).frame(4).values["compute_time_s"]
+    words = json.dumps(["over", f"{1e3 * np.median(values):.6g}"])
+    tab.value(f"import('/page/parts.js').then(({{parts}}) => (window.parts = parts(perfield, {words})));0")
+    assert tab.until("window.parts")[0]["note"] == f"{(values > np.median(values)).sum()} ranks"
+    tab.value("import('/page/parts.js').then(({parts}) => parts(perfield, ['host', 'b'])[0].run());0")
+    tab.until("perfield.heat.rows.join() === '4,5,6,7'")
+    assert not tab.complaints
 
 
 def test_ends_of_the_legend_are_typed_dragged_and_those_of_the_step(tab, client, run):

@@ -42,7 +42,7 @@ from perfield.run.tables import call_rows
 
 _ENTRIES_AT_ONCE = 1 << 15
 AS_CHOSEN = -1  # in the place of the number of steps that a frame adds up
-_HEADER = np.dtype([("label", "i8"), ("time", "f8"), ("span", "u4")])
+_HEADER = np.dtype([("label", "i8"), ("time", "f8"), ("span", "u4"), ("begin_s", "f8")])
 
 
 class RunDirectory:
@@ -411,17 +411,19 @@ class RunDirectory:
                 yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
     def frame_headers(self, positions: Sequence[int]) -> np.ndarray:
-        """`label`, `time` and `span` of frames, structured (n_positions,): of the lowest rank's undamaged
-        entries, (0, NaN, 1) without any."""
-        headers = np.full(len(positions), np.array((0, np.nan, 1), _HEADER))
+        """`label`, `time`, `span` and `begin_s` (on the common clock) of frames, structured (n_positions,):
+        of the lowest rank's undamaged entries, (0, NaN, 1, NaN) without any."""
+        headers = np.full(len(positions), np.array((0, np.nan, 1, np.nan), _HEADER))
         ranks, left = self.streams.places["rank"], np.arange(len(positions))
         parts = [self._frames.of(position) for position in positions]
         while len(left):  # again with the next rank, where entries are damaged
             lowest = [part[ranks[part] == ranks[part].min(initial=1 << 30)] for part in parts]
             places = self.streams.places_of(lowest)
             entries = self.columns.read_tables(places, [], with_tables=False)["entries"]
-            for name in _HEADER.names:
-                headers[name][left[entries["step"]]] = entries["fixed"][name]
+            fixed, at = entries["fixed"], left[entries["step"]]
+            for name in ("label", "time", "span"):
+                headers[name][at] = fixed[name]
+            headers["begin_s"][at] = self.stamps.common_s(entries["rank"], fixed["begin_ns"])
             again = [at for at, part in enumerate(parts) if len(lowest[at]) < len(part)]
             again = np.setdiff1d(again, entries["step"]).astype(np.int64)
             parts = [np.setdiff1d(parts[at], lowest[at]) for at in again]

@@ -4,7 +4,8 @@
     {"name", "title": the program's, "command": [words], "state": "running|finished|killed", "live",
      "version", "n_ranks", "n_frames", "surveyed", "first_frame", "first_field", "many_ranks",
      "notes": [sentences],
-     "frames": {"title", "step", "index", "time", "kind", "mesh_version", "uneven", "n_present"},   columns
+     "frames": {"title", "step", "index", "time", "begin_s", "kind", "mesh_version", "uneven",
+     "n_present"},                                                                                  columns
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
      "scale", "computed"}],   computed: only when it is asked for; /api/heat gives its range and scale

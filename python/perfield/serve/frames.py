@@ -33,13 +33,14 @@ class _Header:
 class Frames:
     """The columns of a run's frames; each is (n_frames,). Not for several threads at once.
 
-    label, time : of the lowest rank; time is NaN where the program gave none. n_present : how many ranks have
-    delivered. span, states : as Run.spans and frame_states. mesh : the number of the mesh, from 0;
+    label, time, begin_s : of the lowest rank; time is NaN where the program gave none. n_present : how many
+    ranks have delivered. span, states : as Run.spans and frame_states. mesh : the number of the mesh, from 0;
     it changes if that of any rank does. has_mesh : whether any rank has one.
     """
 
     def __init__(self) -> None:
         self.label, self.time, self.span = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+        self.begin_s = np.zeros(0)
         self.n_present, self.mesh = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.states = np.zeros(0, np.int64)
         self.has_mesh = False
@@ -51,12 +52,13 @@ class Frames:
         common = min(len(run), len(self.states))
         before[:common] = self.states[:common]
         grown = np.flatnonzero(states != before)
-        self.label, self.time = (
+        self.label, self.time, self.begin_s = (
             np.concatenate([column[:common], np.zeros(len(run) - common, column.dtype)])
-            for column in (self.label, self.time)
+            for column in (self.label, self.time, self.begin_s)
         )
         headers = run.frame_headers(grown)
         self.label[grown], self.time[grown] = headers["label"], headers["time"]
+        self.begin_s[grown] = headers["begin_s"]
         self.span, self.states, self.n_present = run.spans, states, run.n_present
         self.mesh, self.has_mesh = _meshes(run)
 
@@ -82,6 +84,7 @@ class Frames:
             "step": self.label.tolist(),
             "index": run.step_indexes.tolist(),
             "time": [time if np.isfinite(time) else None for time in self.time.tolist()],
+            "begin_s": [round(begin, 6) if np.isfinite(begin) else None for begin in self.begin_s.tolist()],
             "kind": [kind] * n_frames,
             "mesh_version": self.mesh.tolist(),
             "uneven": uneven,

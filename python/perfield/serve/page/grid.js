@@ -8,6 +8,7 @@ const LEFT = 70; // pixels for the numbers of the rows
 const BOTTOM = 38;
 const DRAG_PIXELS = 5; // a pointer that moves less was meant as a click
 const TOP = 14;
+const ABOVE = 10; // more at the top, for a second axis
 const RIGHT = 16;
 const DIM = 0.45; // how far rows and columns fade that are not marked
 const THIN = 3; // pixels of a marked row or column, at least
@@ -26,6 +27,8 @@ export class Grid {
     this.marked = {}; // {row, column} of cells, and which of them are `bright` while the others fade
     this.onPick = this.onHover = () => {};
     this.rowName = this.columnName = (n) => n;
+    this.timeName = null; // of a column, for a second axis at the top
+    this.groups = []; // rows that begin a group, with a line above
     const at = (event) => this.#cell(event.offsetX, event.offsetY);
     this.canvas.addEventListener('click', (event) => {
       if (!this.wasBrushed && at(event)) this.onPick(...at(event));
@@ -95,10 +98,11 @@ export class Grid {
   /** Left, top, width and height of the cells, in pixels of the canvas. */
   get box() {
     const { clientWidth: width, clientHeight: height } = this.stage;
-    const [wide, high] = [Math.max(width - LEFT - RIGHT, 1), Math.max(height - TOP - BOTTOM, 1)];
+    const top = TOP + (this.timeName ? ABOVE : 0);
+    const [wide, high] = [Math.max(width - LEFT - RIGHT, 1), Math.max(height - top - BOTTOM, 1)];
     const side = Math.min(wide, high);
     this.stage.style.setProperty('--right', `${LEFT + (this.isSquare ? side : wide) + RIGHT}px`);
-    return this.isSquare ? [LEFT, TOP, side, side] : [LEFT, TOP, wide, high];
+    return this.isSquare ? [LEFT, top, side, side] : [LEFT, top, wide, high];
   }
 
   #cell(x, y) {
@@ -167,6 +171,8 @@ export class Grid {
       if (!isFree(column, markedColumn, nColumns, width, 34)) continue;
       context.fillText(this.columnName(column), x, top + height + 17);
     }
+    if (this.timeName) this.#times(context, left, top, width);
+    for (const row of this.groups) context.fillRect(left - 8, top + (row / nRows) * height, width + 8, 1);
     context.textAlign = 'right';
     for (const row of few(nRows, Math.floor(height / 26))) {
       const y = top + ((row + 0.5) / nRows) * height;
@@ -182,6 +188,18 @@ export class Grid {
     context.textAlign = 'center';
     context.fillText(this.words.down, 0, 0);
     context.restore();
+  }
+
+  /** Times at the top, where there is room between them. */
+  #times(context, left, top, width) {
+    const { width: nColumns } = this.cells;
+    for (const column of few(nColumns, Math.floor(width / 110))) {
+      const text = this.timeName(column);
+      const x = left + ((column + 0.5) / nColumns) * width;
+      context.textAlign = column ? 'center' : 'left';
+      if (text) context.fillText(text, column ? x : left, top - 7);
+      if (text) context.fillRect(x, top - 4, 1, 4);
+    }
   }
 
   /** Marks lie around what they mark: an outline, and in the margin a triangle and the name. */

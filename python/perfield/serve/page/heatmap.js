@@ -4,7 +4,8 @@
 import { Latest } from './api.js';
 import * as data from './data.js';
 import { Grid } from './grid.js';
-import { inWords } from './units.js';
+import { alongCurve, sorted } from './order.js';
+import { amount, inWords, unitFor } from './units.js';
 
 const AGAIN_MS = 1000; // while the server reads
 
@@ -15,15 +16,17 @@ export class HeatMap {
     this.grid = new Grid(stage, { across: 'step', down: 'rank' });
     this.grid.columnName = (column) => app.stepName(this.#frame(column));
     this.grid.rowName = (row) => String(this.#rank(row));
-    this.byValue = false; // whether rows are sorted by their values in the step
-    this.span = null; // first and last row and column of the part that is shown
+    this.grid.timeName = (column) => this.#time(column);
+    this.order = 'rank'; // of rows: a key of ORDERS
+    this.span = null; // first and last column of the part that is shown
     this.rows = []; // the bin of ranks in each row
     this.grid.brushed(
       (top, bottom, left, right) => this.zoom(top, bottom, left, right),
-      () => this.zoom(),
+      () => this.all(),
     );
     const sort = document.getElementById('sort');
-    sort.addEventListener('change', () => this.sort(sort.value === 'value'));
+    sort.addEventListener('change', () => this.sort(sort.value));
+    document.getElementById('all').addEventListener('click', () => this.all());
     this.grid.onPick = (row, column) => app.set({ rank: this.#rank(row), frame: this.#frame(column) });
     this.grid.onHover = (row, column, event) => {
       if (row === null) return app.tip(null);
@@ -34,6 +37,7 @@ export class HeatMap {
         ranks > 1
           ? `ranks ${this.#rank(row)} to ${Math.min(this.#rank(row) + ranks, app.run.n_ranks) - 1}`
           : `rank ${this.#rank(row)}`,
+        this.#host(row, ranks),
         app.stepWords(this.#frame(column)) + (frames > 1 ? ` and ${frames - 1} more` : ''),
         upTo + inWords(value, this.about.unit),
       ]);
@@ -67,19 +71,64 @@ export class HeatMap {
     if (!heat.complete) this.again = setTimeout(() => this.app.try(this.show(about)), AGAIN_MS);
   }
 
-  /** Sorts rows by their values in the step that is shown, the largest first, or by rank. */
-  sort(byValue) {
-    this.byValue = byValue;
-    this.span = this.span && [0, this.heat.arrays.values.shape[0] - 1, ...this.span.slice(2)];
+  /** Sorts rows: by rank, by value in the step that is shown (the largest first), by node, or by mesh. */
+  sort(order) {
+    this.order = order;
+    document.getElementById('sort').value = order;
     this.recolour();
   }
 
-  /** Shows some rows and columns of those that are shown, or all; other views add up the same steps. */
+  /** Shows some rows and columns of those that are shown; all views follow. */
   zoom(top, bottom, left, right) {
-    const [row, , column] = this.span ?? [0, 0, 0];
-    this.span = top === undefined ? null : [row + top, row + bottom, column + left, column + right];
-    this.recolour();
-    this.app.setSpan(this.span && [this.#frame(0), this.#frame(right - left + 1)]);
+    const first = this.span?.[0] ?? 0;
+    const { ranks_per_bin: each } = this.heat;
+    const rows = this.rows.slice(top, bottom + 1);
+    const isAll = rows.length === this.rows.length;
+    const ranks = isAll ? this.app.ranks : rows.flatMap((row) => inBin(row, each, this.app.run.n_ranks));
+    const frames = [this.#frame(left), this.#frame(right) + 1];
+    this.span = [first + left, first + right];
+    frames[1] = Math.min((this.span[1] + 1) * this.heat.frames_per_bin, this.app.run.n_frames);
+    this.app.setPart(frames, ranks && new Set(ranks));
+  }
+
+  /** Shows all rows and columns. */
+  all() {
+    this.span = null;
+    this.app.setPart(null, null);
+  }
+
+  /** The rows that are shown, in their order. */
+  #ordered(nRows, nColumns) {
+    const { app, heat } = this;
+    const { ranks_per_bin: each } = heat;
+    const { node, core } = app.run.ranks;
+    const now = Math.floor(app.frame / heat.frames_per_bin);
+    const along = this.order === 'mesh' ? alongCurve(app.pictures.mesh?.centres ?? []) : [];
+    const key = {
+      rank: (row) => row,
+      value: (row) => -heat.arrays.values[row * nColumns + now],
+      node: (row) => [node[row * each] < 0 ? Infinity : node[row * each], core[row * each] ?? Infinity],
+      mesh: (row) => along[row * each] ?? NaN,
+    }[this.order];
+    const { ranks } = app;
+    return sorted(nRows, key).filter(
+      (row) => ranks === null || inBin(row, each, app.run.n_ranks).some((rank) => ranks.has(rank)),
+    );
+  }
+
+  /** The part that is shown, as rows of a table. */
+  table() {
+    const { values, width, height } = this.grid.cells;
+    const columns = Array.from({ length: width }, (_, column) => this.columnTitle(column));
+    const rows = Array.from({ length: height }, (_, row) => [
+      this.#rank(row),
+      ...values.subarray(row * width, (row + 1) * width),
+    ]);
+    return [['rank', ...columns], ...rows];
+  }
+
+  columnTitle(column) {
+    return `step ${this.app.stepName(this.#frame(column))}`;
   }
 
   /** Draws the values anew: in other colours, in another order, or a part of them. */
@@ -88,24 +137,28 @@ export class HeatMap {
     const { values } = this.heat.arrays;
     const [nRows, nColumns] = values.shape;
     if (!nRows || !nColumns) return;
-    const [top, bottom, left, right] = this.span ?? [0, nRows - 1, 0, nColumns - 1];
-    const now = Math.floor(this.app.frame / this.heat.frames_per_bin);
-    const of = (row) => (Number.isNaN(values[row * nColumns + now]) ? -Infinity : values[row * nColumns + now]);
-    const order = Array.from({ length: nRows }, (_, row) => row);
-    if (this.byValue) order.sort((a, b) => of(b) - of(a) || a - b);
-    this.rows = order.slice(top, bottom + 1);
+    const [left, right] = this.span ?? [0, nColumns - 1];
+    this.rows = this.#ordered(nRows, nColumns);
     const shown = new Float32Array(this.rows.length * (right - left + 1));
     this.rows.forEach((row, n) =>
       shown.set(values.subarray(row * nColumns + left, row * nColumns + right + 1), n * (right - left + 1)),
     );
+    this.grid.groups = this.order === 'node' ? this.#nodes() : [];
     this.grid.marked = this.#marked();
     this.grid.show(shown, this.rows.length, right - left + 1, this.app.colours);
+  }
+
+  /** The rows at which another node begins. */
+  #nodes() {
+    const { node } = this.app.run.ranks;
+    const of = this.rows.map((row) => node[row * this.heat.ranks_per_bin]);
+    return of.flatMap((number, row) => (row && number !== of[row - 1] ? [row] : []));
   }
 
   /** Marks the chosen rank and the frame that is shown. */
   mark() {
     if (!this.heat) return;
-    if (this.byValue) this.recolour();
+    if (this.order === 'value') this.recolour();
     else this.grid.mark(this.#marked());
   }
 
@@ -113,17 +166,35 @@ export class HeatMap {
     const { ranks_per_bin: ranks, frames_per_bin: frames } = this.heat;
     const { chosen, frame } = this.app;
     const row = chosen === null ? -1 : this.rows.indexOf(Math.floor(chosen / ranks));
-    const column = Math.floor(frame / frames) - (this.span?.[2] ?? 0);
-    const isSeen = column >= 0 && column < (this.span ? this.span[3] - this.span[2] + 1 : Infinity);
+    const column = Math.floor(frame / frames) - (this.span?.[0] ?? 0);
+    const isSeen = column >= 0 && column < (this.span ? this.span[1] - this.span[0] + 1 : Infinity);
     return { row: row < 0 ? null : row, column: isSeen ? column : null, bright: ['row'] };
   }
 
   #frame(column) {
-    const first = this.span?.[2] ?? 0;
+    const first = this.span?.[0] ?? 0;
     return Math.min((first + column) * (this.heat?.frames_per_bin ?? 1), this.app.run.n_frames - 1);
   }
 
   #rank(row) {
     return Math.min((this.rows[row] ?? row) * this.heat.ranks_per_bin, this.app.run.n_ranks - 1);
   }
+
+  #host(row, ranks) {
+    return ranks > 1 ? '' : (this.app.run.ranks.host[this.#rank(row)] ?? '');
+  }
+
+  /** When a column's step began, since the first one did; "" where nobody knows. */
+  #time(column) {
+    const { begin_s: begins } = this.app.run.frames;
+    const [first, here] = [begins?.[0], begins?.[this.#frame(column)]];
+    if (first === null || first === undefined || here === null) return '';
+    const [factor, unit] = unitFor('s', begins.at(-1) - first);
+    return `${amount(Math.max(here - first, 0) * factor)} ${unit}`;
+  }
+}
+
+/** The ranks of a row. */
+function inBin(row, each, nRanks) {
+  return Array.from({ length: Math.min(each, nRanks - row * each) }, (_, n) => row * each + n);
 }

@@ -4,6 +4,7 @@
 import * as data from './data.js';
 import { openReport } from './findings.js';
 import { make } from './legend.js';
+import { enlarge } from './menu.js';
 import { Palette } from './palette.js';
 
 export class Keys {
@@ -44,7 +45,7 @@ export class Keys {
         name: 'choose no rank, show findings',
         key: 'Esc',
         keys: ['Escape'],
-        run: () => app.set({ rank: null }),
+        run: () => (document.querySelector('.large') ? enlarge(null) : app.set({ rank: null })),
       },
       {
         name: 'show a finding',
@@ -66,6 +67,9 @@ export class Keys {
         keys: ['m'],
         run: () => app.toggleLayer('messages'),
       },
+      { name: 'take the last choice back', key: 'U', keys: ['u'], run: () => window.history.back() },
+      { name: 'copy a link to this view', key: 'C', keys: ['c'], run: () => copyLink(app) },
+      { name: 'all ranks and steps', key: 'W', keys: ['w'], run: () => app.heat.all() },
       { name: 'turn the pictures back', key: 'R', keys: ['r'], run: () => app.pictures.reset() },
       { name: 'show the keys', key: '?', keys: ['?'], run: () => this.help.showModal() },
     ];
@@ -111,5 +115,16 @@ export class Keys {
     if (!command || this.app.run.n_frames === 0) return;
     event.preventDefault();
     command.run(event.key);
+  }
+}
+
+/** Copies the address; where the browser refuses, a message has it. */
+async function copyLink(app) {
+  const link = window.location.href;
+  try {
+    await navigator.clipboard.writeText(link);
+    app.say('The link to this view is copied.');
+  } catch {
+    app.say(`The browser copies nothing here; the link is ${link}`);
   }
 }

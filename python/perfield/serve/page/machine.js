@@ -14,6 +14,7 @@ const BELOW = 28; // pixels for lines of messages
 const ROUND = 40; // pixels: sizes that differ less have the same picture
 const AGAIN_MS = 250; // after the card has changed its size
 const DIM = 0.5; // how far cells of others fade
+const FADED = 0.8; // and those outside the part that is looked at
 const LETTER = 0.72; // of a font, its capital letters
 
 export class MachinePicture {
@@ -89,9 +90,18 @@ export class MachinePicture {
         const value = this.#value(layer, rank, layer.part[cell]);
         if (value === undefined) return ink('--card');
         colours.put(value, rgba, 0);
+        if (this.#isOutside(layer, cell)) fade(rgba);
         return `rgb(${rgba[0]} ${rgba[1]} ${rgba[2]})`;
       });
     }
+  }
+
+  /** Whether no rank of a cell is in the part that is looked at. */
+  #isOutside(layer, cell) {
+    const { ranks } = this.app;
+    if (ranks === null) return false;
+    const rank = layer.rank[cell];
+    return rank >= 0 ? !ranks.has(rank) : !this.ranksOf({ layer, cell }).some((one) => ranks.has(one));
   }
 
   /** How a part's value comes from those of its ranks: the largest, their sum or their mean. */
@@ -261,4 +271,10 @@ export class MachinePicture {
     const [[x, y], [toX, toY]] = [view.pixel(left, high), view.pixel(right, low)];
     drawBox(context, x, y, toX - x, toY - y);
   }
+}
+
+/** Fades a colour to that of the card. */
+function fade(rgba) {
+  const card = ink('--card').match(/\d+/g).map(Number);
+  for (let part = 0; part < 3; part += 1) rgba[part] += Math.round(FADED * (card[part] - rgba[part]));
 }

@@ -8,8 +8,10 @@ import { Controls } from './controls.js';
 import * as data from './data.js';
 import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
+import { drawHistogram } from './histogram.js';
 import { Keys } from './keys.js';
 import { drawLegend, make } from './legend.js';
+import { addMenu } from './menu.js';
 import { CHOSEN, RECEIVED } from './marks.js';
 import { Matrix } from './matrix.js';
 import { Panel } from './panel.js';
@@ -33,7 +35,9 @@ class App {
     this.ends = new Map(); // of colours that the reader chose, by name of the field
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
-    this.span = null; // first frame and the one behind the last, if not all are added up
+    this.span = null; // first frame and the one behind the last of a part of the run
+    this.ranks = null; // a Set of the part's ranks; null for all
+    this.average = false; // the mean over `span` is shown, not a step
     this.shown = null; // values of all ranks, as drawn
     this.drawn = null; // a promise: what was set last is drawn
     this.messages = []; // lines of this step
@@ -46,6 +50,7 @@ class App {
     this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
+    for (const card of document.querySelectorAll('main > section')) addMenu(card, this);
     this.keys = new Keys(this);
     onTheme(() => this.#redraw());
     window.addEventListener('hashchange', () => this.#goTo(fromAddress()));
@@ -104,6 +109,7 @@ class App {
     const wasField = this.about;
     this.about = about;
     if (own !== undefined) this.own = own;
+    if (frame !== undefined) this.average = false;
     if (frame !== undefined) this.frame = Math.min(Math.max(frame, 0), this.run.n_frames - 1);
     if (rank !== undefined && rank !== this.chosen) this.#choose(rank);
     if (about !== wasField) {
@@ -128,11 +134,13 @@ class App {
   }
 
   /** Follows an address that the reader typed, or goes back to. */
-  #goTo({ ends, frame, step, ...wanted }) {
+  #goTo({ ends = null, frame, step, rank = null, own = null, ...wanted }) {
+    this.isGoing = true; // Back makes no new entry
     const byStep = this.run.frames.step.indexOf(step);
     if (ends && wanted.field) this.ends.set(wanted.field, ends);
-    this.set({ ...wanted, frame: frame ?? (byStep >= 0 ? byStep : undefined) });
-    if (this.about) this.setEnds(this.ends.get(this.about.name) ?? null);
+    this.set({ ...wanted, rank, own, frame: frame ?? (byStep >= 0 ? byStep : undefined) });
+    if (this.about) this.setEnds(ends);
+    this.isGoing = false;
   }
 
   /** Draws everything in the colours of the page, which have changed. */
@@ -193,7 +201,20 @@ class App {
   }
 
   stepWords(frame) {
+    if (this.average && frame === this.frame) return `mean of ${this.partWords()}`;
     return this.run.frames.title[frame] ?? '';
+  }
+
+  /** The steps of the part that is looked at, in words. */
+  partWords() {
+    const [from, to] = this.span;
+    const [first, last] = [from, to - 1].map((frame) => this.stepName(frame));
+    return first === last ? `step ${first}` : `steps ${first} to ${last}`;
+  }
+
+  /** Whether a rank is not the one, or not among those, that are looked at. */
+  isFaded(rank) {
+    return this.chosen === null ? this.ranks !== null && !this.ranks.has(rank) : rank !== this.chosen;
   }
 
   /** The value of a rank as it is drawn; null if it is not here. */
@@ -227,6 +248,7 @@ class App {
     this.heat.mark();
     this.matrix.mark();
     this.pictures.mark();
+    this.#histogram();
     if (rank === null) this.panel.clear();
     else this.try(this.refreshRank(rank));
   }
@@ -250,6 +272,14 @@ class App {
       ofStep: () => this.setEnds(this.rangeOfStep),
     };
     drawLegend(get('legend'), about, this.colours, change);
+    this.ofBar = whole;
+    this.#histogram();
+  }
+
+  #histogram() {
+    if (!this.shown) return;
+    const chosen = this.chosen === null ? null : this.shownValue(this.chosen);
+    drawHistogram(document.querySelector('#legend .legend-bar'), this.shown, this.ofBar, chosen);
   }
 
   /** Chooses both ends of the colours; null for those of all steps. */
@@ -273,16 +303,24 @@ class App {
     return range[0] < range[1] ? range : null;
   }
 
-  /** Adds up messages over some frames, or over all. */
-  setSpan(span) {
+  /** Looks at a part of the run: frames [first, one behind the last] and a Set of ranks; null for all. Ranks
+   * have their means over these frames, until a step is chosen. */
+  setPart(span, ranks) {
     this.span = span && [span[0], Math.max(span[1], span[0] + 1)];
+    this.ranks = ranks?.size ? ranks : null;
+    this.average = this.span !== null;
+    get('all').hidden = this.span === null && this.ranks === null;
+    this.heat.recolour();
+    this.drawn = this.try(this.#showFrame());
+    this.controls.update();
     this.try(this.matrix.show());
   }
 
   #remember() {
     const ends = this.ends.get(this.about?.name)?.map((end) => Number(end.toPrecision(6)));
     const { frame, about, own, chosen: rank } = this;
-    toAddress({ frame, field: about?.name, own, rank, ends: ends?.join(' ') });
+    const state = { frame, field: about?.name, own, rank, ends: ends?.join(' ') };
+    toAddress(state, !this.isGoing && !this.controls.playing && !this.follow);
   }
 
   async #showFrame() {
@@ -293,11 +331,15 @@ class App {
     } = this;
     const [values] =
       (await this.latest.frame.run((signal) =>
-        Promise.all([this.values.at(name, frame, signal), this.pictures.prepare(frame, signal)]),
+        Promise.all([
+          this.average ? this.values.mean(name, ...this.span, signal) : this.values.at(name, frame, signal),
+          this.pictures.prepare(frame, signal),
+        ]),
       )) ?? [];
     if (!values) return; // another choice came meanwhile
     this.shown = values;
     this.pictures.paint(values, this.colours);
+    this.#histogram();
     this.heat.mark();
     this.panel.step();
     if (this.layers.messages) this.try(this.#showMessages());

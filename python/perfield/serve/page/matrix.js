@@ -77,6 +77,15 @@ export class Matrix {
     return legend;
   }
 
+  /** The pairs that exchange messages, as rows of a table. */
+  table() {
+    const { arrays, n_bins: n, ranks_per_bin: each } = this.matrix;
+    const rows = [...arrays.count].flatMap((count, at) =>
+      count ? [[Math.floor(at / n) * each, (at % n) * each, arrays.bytes[at], count]] : [],
+    );
+    return [['sender', 'receiver', 'bytes', 'messages'], ...rows];
+  }
+
   /** Words beside the matrix: the sums of the run, and those of the chosen rank. */
   #describe() {
     const {

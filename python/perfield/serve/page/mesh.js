@@ -67,13 +67,13 @@ export class MeshPicture {
     );
   }
 
-  /** Colours of which all fade but those of the chosen rank, if there is one. owner(n) : the rank of each. */
+  /** Colours of which all fade but those of the chosen rank, or of the part that is looked at. owner(n) : the rank of each. */
   #faded(rgba, owner) {
-    const { chosen } = this.app;
-    if (chosen === null) return rgba;
+    const { app } = this;
+    if (app.chosen === null && app.ranks === null) return rgba;
     const card = ink('--card').match(/\d+/g).map(Number);
     for (let n = 0; n < rgba.length / 4; n += 1) {
-      if (owner(n) === chosen) continue;
+      if (!app.isFaded(owner(n))) continue;
       for (let part = 0; part < 3; part += 1) {
         rgba[4 * n + part] += Math.round(DIM * (card[part] - rgba[4 * n + part]));
       }

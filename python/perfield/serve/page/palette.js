@@ -3,6 +3,7 @@
 
 import { GROUPS } from './controls.js';
 import { make } from './legend.js';
+import { parts } from './parts.js';
 import { unitFor } from './units.js';
 
 const MOST = 400; // rows
@@ -98,7 +99,9 @@ export class Palette {
       const text = texts.join(' ').toLowerCase();
       return words.every((word) => text.includes(word));
     };
-    const places = words.length ? [...this.#ranks(words), ...this.#hosts(fits), ...this.#steps(words)] : [];
+    const places = words.length
+      ? [...this.#ranks(words), ...this.#hosts(fits), ...this.#steps(words), ...parts(this.app, words)]
+      : [];
     const cards = this.app.findings.cards ?? [];
     const findings = cards
       .map(({ kind, cost }, n) => ({

@@ -14,14 +14,24 @@ export function fromAddress() {
   return out;
 }
 
-/** Writes the choices into the address, without an entry in the history. */
-export function toAddress({ frame, field, own, rank, ends }) {
+const TOGETHER_MS = 1000; // changes of the same choice within this are one entry of the history
+let last = { what: '', at: -Infinity };
+
+/** Writes the choices into the address. isOwn : the reader chose, so that Back takes it back; a choice that changes
+ * on and on, as a dragged slider, has one entry. */
+export function toAddress({ frame, field, own, rank, ends }, isOwn) {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries({ frame, field, own, rank, ends })) {
     if (value !== null && value !== undefined) words.set(name, value);
   }
-  const address = `${window.location.pathname}#${words}`;
-  if (address !== window.location.pathname + window.location.search + window.location.hash) {
-    window.history.replaceState(null, '', address);
-  }
+  const { pathname, search, hash } = window.location;
+  const address = `${pathname}#${words}`;
+  if (address === pathname + search + hash) return;
+  const before = new URLSearchParams(hash.slice(1));
+  const names = new Set([...words.keys(), ...before.keys()]);
+  const what = [...names].filter((name) => words.get(name) !== before.get(name)).join();
+  const isSame = what === last.what && performance.now() - last.at < TOGETHER_MS;
+  last = { what, at: performance.now() };
+  if (isOwn && hash && !isSame) window.history.pushState(null, '', address);
+  else window.history.replaceState(null, '', address);
 }

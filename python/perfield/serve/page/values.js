@@ -44,6 +44,17 @@ export class Values {
     return this.known(field, frame);
   }
 
+  /** The mean of each rank's values in frames `from` to `to - 1`; NaN for a rank without any. */
+  async mean(field, from, to, signal) {
+    const [sums, known] = [new Float64Array(this.nRanks), new Uint32Array(this.nRanks)];
+    for (let frame = from; frame < to; frame += 1) {
+      (await this.at(field, frame, signal))?.forEach((value, rank) => {
+        if (!Number.isNaN(value)) [sums[rank], known[rank]] = [sums[rank] + value, known[rank] + 1];
+      });
+    }
+    return Float32Array.from(sums, (sum, rank) => (known[rank] ? sum / known[rank] : NaN));
+  }
+
   /** Fetches the chunk after that of a frame, so that play need not wait. */
   async ahead(field, frame) {
     const next = (Math.floor(frame / this.each) + 1) * this.each;

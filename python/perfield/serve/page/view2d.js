@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A picture in the plane on a canvas: the wheel zooms where the pointer is, a drag moves, keys + - 0 do both.
 
-const DRAG_PIXELS = 4; // a pointer that moves less was meant as a click
+import { DRAG_PIXELS, placeIn } from './pointer.js';
+
 const MARGIN = 8; // pixels around the picture
 const ZOOM = 1.25; // by a key, or by a notch of the wheel
 const MOST = 400; // how often larger than at first
@@ -124,10 +125,7 @@ export class View2d {
   #listen() {
     let began = null;
     let wasDragged = false;
-    const place = (event) => {
-      const box = this.stage.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
+    const place = (event) => placeIn(this.stage, event);
     this.base.addEventListener(
       'wheel',
       (event) => {

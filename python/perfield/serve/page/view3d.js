@@ -2,9 +2,9 @@
 // A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words).
 
 import { Lens, balls, firstHit, fit } from './lens.js';
+import { DRAG_PIXELS, placeIn } from './pointer.js';
 import { ink } from './theme.js';
 
-const DRAG_PIXELS = 4; // a pointer that moves less was meant as a click
 const WIDEST = 2048; // texels in a row of a texture
 
 const NONE = new Uint32Array(0);
@@ -312,10 +312,7 @@ export class View3d {
 
   #listen() {
     let began = null;
-    const place = (event) => {
-      const box = this.stage.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
+    const place = (event) => placeIn(this.stage, event);
     const moved = (event) =>
       began && Math.hypot(event.clientX - began[0], event.clientY - began[1]) > DRAG_PIXELS;
     this.stage.addEventListener(
