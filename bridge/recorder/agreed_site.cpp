@@ -8,6 +8,7 @@ namespace {
 
 // So many hits without a collective operation of all ranks, or one that ends so many calls.
 constexpr uint32_t kEvenHits = 4, kEvenCalls = 128;
+constexpr uint32_t kFewestBehind = 512, kTimesBehind = 16;  // calls, where these ended steps before
 constexpr uint64_t kAgain = 4;  // times as many hits, then rank 0 asks again
 constexpr uint64_t kApart = 2;  // hits by which ranks of a loop may be ahead of one another
 // Ranks look for a proposal at each call at first, then after a sixteenth more calls each time.
@@ -34,8 +35,9 @@ HitAnswer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint
     finder_.met(*in_finder);
     if (finder_.chosen() != before) n_alone_ = 0;
     ++n_calls_alone_;
-    if (*in_finder != StepFinder::kNone && *in_finder == finder_.chosen() &&
-        (++n_alone_ == kEvenHits || n_calls_alone_ >= kEvenCalls) && identity != identity_) {
+    n_alone_ += *in_finder == finder_.chosen();
+    if (*in_finder != StepFinder::kNone && *in_finder == finder_.chosen() && is_alone() &&
+        identity != identity_) {
       wish_ = {identity, first_after(hits)};
       in_finder_ = *in_finder;
       asks = true;
@@ -52,6 +54,13 @@ HitAnswer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint
   is_first_ = site == site_ && !closes_ && hits >= first_;
   const bool closes = site == site_ && closes_;
   return HitAnswer((asks || is_first_ ? kHitAsks : 0) | (closes ? kHitCloses : 0));
+}
+
+bool AgreedSite::is_alone() const noexcept {
+  if (n_alone_ < kEvenHits && n_calls_alone_ < kEvenCalls) return false;
+  return !is_behind_steps_ ||
+         n_calls_alone_ >=
+             std::max<uint64_t>(kFewestBehind, uint64_t{kTimesBehind} * longest_alone_);
 }
 
 StepProposal AgreedSite::take_wish() noexcept {

@@ -9,6 +9,7 @@
 // and refusals by notes (session/agreed_steps.hpp). One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "recorder/step_finder.hpp"
@@ -33,7 +34,13 @@ class AgreedSite {
   HitAnswer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
                 uint8_t* in_finder) noexcept;
   // A collective operation of all ranks was called: the loop may be another one.
-  void met_by_all() noexcept { n_alone_ = n_calls_alone_ = 0; }
+  void met_by_all() noexcept {
+    longest_alone_ = std::max(longest_alone_, n_calls_alone_);
+    n_alone_ = n_calls_alone_ = 0;
+  }
+  // Such operations end steps. So this rank proposes nothing until their loop has ended: many calls
+  // come without one, and many times as many as before.
+  void wait_for_end() noexcept { is_behind_steps_ = true; }
 
   // --- by the session, where met() asks
   // What this rank wants to propose, once; none: {}.
@@ -76,9 +83,11 @@ class AgreedSite {
   StepProposal wish_;
   uint64_t identity_ = 0, first_ = 0;
   uint32_t site_ = kNone, n_calls_ = 0, next_look_ = kFirstLook, n_alone_ = 0;
-  uint32_t n_calls_alone_ = 0, n_looks_ = 0;
+  uint32_t n_calls_alone_ = 0, longest_alone_ = 0, n_looks_ = 0;
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
-  bool proposes_, closes_ = false, is_first_ = false;
+  bool proposes_, closes_ = false, is_first_ = false, is_behind_steps_ = false;
+
+  bool is_alone() const noexcept;
 
   static constexpr uint32_t kFirstLook = 4, kMostCalls = 1 << 17, kMostLooks = 4;
   static constexpr uint64_t kFewestSteps = 2;  // beyond the first

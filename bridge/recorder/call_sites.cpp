@@ -293,21 +293,45 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
       return 0;
     case StepFinder::Answer::restarts:
       tables_->pace.restart();
-      return kRestartSteps;
+      return take_over() | kRestartSteps;
     case StepFinder::Answer::closes: {
-      const bool agreed = is_agreed();
-      const uint64_t ends = is_agreeing() ? kEndAgreeing : kNothing;
-      if (is_agreeing()) stop_agreeing();
-      found_.store(true, relaxed);
+      if (is_agreed() && is_of_shorter_loop()) return 0;
+      const uint64_t before = take_over();
       if (s.sites.n_calls > kFollowedFor) kinds_.store(~(kind(PERFIELD_CALL_barrier) - 1), relaxed);
-      if (agreed) tables_->pace.restart();
-      return ends | paced(finder.steps()) | (agreed ? kRestartSteps : kNothing);
+      return before | paced(finder.steps());
     }
-    case StepFinder::Answer::restarts_and_closes:
+    case StepFinder::Answer::restarts_and_closes: {
       tables_->pace.restart();
-      return kRestartSteps | paced(finder.steps());
+      const uint64_t before = take_over();
+      return before | kRestartSteps | paced(finder.steps());
+    }
   }
   return 0;
+}
+
+// Collective operations end steps from now on.
+uint64_t CallSites::take_over() noexcept {
+  AgreedSite& agreed = tables_->agreed;
+  const bool is_new = !found_.exchange(true, relaxed), was_agreed = is_agreed();
+  if (was_agreed) tables_->pace.restart();
+  if (!is_agreeing()) return 0;
+  const bool refuses = is_new || agreed.has_agreed();
+  agreed.refuse();
+  agreed.wait_for_end();
+  return (refuses ? kRefuseSteps : kNothing) | (was_agreed ? kRestartSteps : kNothing);
+}
+
+bool CallSites::end_found() noexcept {
+  const bool found = found_.exchange(false, relaxed);
+  const StepFinder& finder = tables_->finder;
+  if (found && finder.chosen() != StepFinder::kNone) ended_ = finder.identity(finder.chosen());
+  return found;
+}
+
+// A loop of setup takes no steps back if it is met once more, behind a longer loop of messages.
+bool CallSites::is_of_shorter_loop() const noexcept {
+  const StepFinder& finder = tables_->finder;
+  return finder.identity(finder.chosen()) == ended_ && finder.steps() < found_steps();
 }
 
 // Whether a collective operation comes after each tenth, 20th, ... step of a loop of messages: it

@@ -27,7 +27,7 @@ inline constexpr int kMostSiteFrames = 32;
 // What perfield_call_after must do.
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
 // kAskRanks: whether ranks agree on a site; see AgreedSite.
-// kEndAgreeing: collective operations show the steps; the other ranks must know.
+// kRefuseSteps: collective operations end steps, and those on which others agree must not.
 // kCloseWindow: while nothing closes steps; see session/clock_windows.hpp.
 enum AfterCall : uint64_t {
   kNothing = 0,
@@ -37,7 +37,7 @@ enum AfterCall : uint64_t {
   kAskOfAll = 8,
   kAskRanks = 16,
   kCloseWindow = 32,
-  kEndAgreeing = 64
+  kRefuseSteps = 64
 };
 
 // One caller: an address relative to the file of its module, or a line of a function in a script.
@@ -160,6 +160,8 @@ class CallSites {
   bool stop_finding() noexcept;
   // Whether steps were found and closed; and whether they hold when the program ends.
   bool has_found() const noexcept { return found_.load(std::memory_order_relaxed) || is_agreed(); }
+  // A site on which the ranks agree closes steps from now on. Returns whether others did before.
+  bool end_found() noexcept;
   bool found_is_right() noexcept;
   // With steps that were found: the identity of the site that closes them, the program's steps so
   // far, and those of them until the first closing.
@@ -246,6 +248,8 @@ class CallSites {
   bool counts_for_step(ThreadProfile& s, uint32_t site) noexcept;
   uint64_t paced(uint64_t hits) noexcept;
   bool is_check_of_steps(CallSite* site) noexcept;
+  uint64_t take_over() noexcept;
+  bool is_of_shorter_loop() const noexcept;
   uint32_t number_of(uint64_t identity) const noexcept;
   // Ranks have other numbers of requests, and complete them in other turns, so only the first of
   // such calls in a row counts.
@@ -276,6 +280,7 @@ class CallSites {
   PythonStack python_;
   std::mutex mutex_;
   uint32_t n_of_all_ = 0;           // collective operations of all ranks
+  uint64_t ended_ = 0;              // such a site that closed steps before the ranks agreed
   const SiteHits* hits_ = nullptr;  // of the thread that calls MPI
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;

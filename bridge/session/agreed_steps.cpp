@@ -30,6 +30,11 @@ void AgreedSteps::end(CallSites& sites, uint64_t now_ns) {
 
 void AgreedSteps::refuse_all() const { leave_note(note_ + kEnded, "refused"); }
 
+void AgreedSteps::refuse_proposed() {
+  while (agreed_change(note(n_ + 1)).to) ++n_;
+  if (n_ > 0) leave_note(note(n_) + "-refused", "refused");
+}
+
 void AgreedSteps::look_for_site(CallSites& sites) {
   AgreedSite& agreed = sites.agreed();
   const auto refusal = [this] { return note(n_) + "-refused"; };

@@ -20,12 +20,13 @@ class AgreedSteps {
   }
   // Reads what is new, and answers. now_ns: on this rank's clock. Throws std::bad_alloc.
   void look(CallSites& sites, uint64_t now_ns);
-  // Collective operations end this rank's steps: no rank agrees on another site any more.
-  void refuse_all() const;
+  // Collective operations end this rank's steps: refuses what was proposed so far.
+  void refuse_proposed();
   // The rank ends, and looks a last time. If it has no steps, it refuses those of the others.
   void end(CallSites& sites, uint64_t now_ns);
 
  private:
+  void refuse_all() const;
   void look_for_site(CallSites& sites);
   void look_for_pace(CallSites& sites, uint64_t now_ns);
   std::string note(uint32_t number) const { return note_ + "-" + std::to_string(number); }

@@ -234,6 +234,7 @@ void Session::ask_ranks_about_steps() noexcept {
     if (restarts) sites.pace().restart();
     closes = is_first && agreed.has_agreed();
     if (!closes) return;
+    restarts |= sites.end_found();
     agreed.begin();
     sites.pace().restart();
   });
@@ -241,8 +242,14 @@ void Session::ask_ranks_about_steps() noexcept {
   if (closes) close_step_of_call();
 }
 
-void Session::end_agreeing() noexcept {
-  while_measuring([this](uint64_t) { agreed_steps_.refuse_all(); });
+void Session::refuse_steps() noexcept {
+  while_measuring([this](uint64_t) {
+    try {
+      agreed_steps_.refuse_proposed();
+    } catch (const std::exception&) {
+      return;  // no memory
+    }
+  });
 }
 
 void Session::restart_steps() noexcept {
@@ -578,7 +585,7 @@ void Session::note_sites() noexcept {
 }  // namespace perfield
 
 extern "C" void perfield_call_after(uint64_t after) noexcept {
-  if (after & perfield::kEndAgreeing) perfield::session().end_agreeing();  // first: others look now
+  if (after & perfield::kRefuseSteps) perfield::session().refuse_steps();  // first: others look now
   if (after & perfield::kNoteSites) perfield::session().note_sites();
   if (after & perfield::kRestartSteps) perfield::session().restart_steps();
   if (after & perfield::kCloseStep) perfield::session().close_step_of_call();

@@ -48,8 +48,8 @@ class Session {
   void step_offered(int64_t label, double time) noexcept;
   // Steps that the configuration closes.
   void close_step_of_call() noexcept;
+  void refuse_steps() noexcept;
   // Steps that perfield found are none: setup goes on.
-  void end_agreeing() noexcept;
   void restart_steps() noexcept;
   void close_clock_window() noexcept;
   // Steps on which the ranks agree: looks whether they do, and closes or takes back what follows.

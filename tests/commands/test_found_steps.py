@@ -271,6 +271,16 @@ def test_ranks_agree_where_requests_complete_in_other_numbers_of_calls(first_run
 
 
 @WITH_ONE_MPI
+def test_a_loop_of_collective_operations_in_setup_hides_no_later_loop(first_run):
+    """As in Meep: ten sums, then exchanges alone, then one of the sums again."""
+    loop = EXCHANGE.format(body=AROUND).replace("step < 40", "step < 700")
+    run, said = first_run("for (int i = 0; i < 11; ++i) { if (i == 10) {" + loop + "} sum(); }")
+    assert "a step ends at each return of Sendrecv@" in said, said
+    assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 80
+    assert sent(run) == [[1, 1, 1]] * len(run)
+
+
+@WITH_ONE_MPI
 def test_ranks_agree_where_each_takes_another_branch(first_run):
     """Rank 0 has a neighbour above, rank 2 one below, the other one both."""
     talk = "if ({when}) MPI_Sendrecv(&out, 1, MPI_INT, {to}, 0, &in, 1, MPI_INT, {to}, 0, MPI_COMM_WORLD, "
