@@ -52,14 +52,17 @@ def show_field(
     about = pictures.arrays("geometry")[field]
     colour(display, view, field, about)
     opacity, is_own = 0.3 if way.kind == "highest" else 1.0, field in pictures.description["own_fields"]
-    made = [*_edges(mesh, view, opacity, *((TEXT, PARTITION) if is_own else (OUTLINE,))), mesh]
+    # Of boxes in the place of a mesh, the edges of the pieces are those of the cells.
+    are_boxes = 0 < reader.GetDataInformation().GetNumberOfCells() <= pictures.description["n_ranks"]
+    lines = (TEXT, PARTITION) if is_own else (TEXT,) if are_boxes else (OUTLINE,)
+    made = [*_edges(mesh, view, opacity, *lines), mesh]
     made += [reader] * (mesh is not reader)
     look(pictures, view, way.factor)
     if way.kind == "highest":
         display.Opacity = TRANSLUCENT
         display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
         made = [*_in_front(mesh, view, field, about, names), *made]
-    elif _cells_on_surface(pictures, reader) <= MOST_CELLS:
+    elif not are_boxes and _cells_on_surface(pictures, reader) <= MOST_CELLS:
         display.Representation = "Surface With Edges"
         display.EdgeColor, display.LineWidth = CELL_EDGE, 0.4
     return made
