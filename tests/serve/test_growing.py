@@ -92,7 +92,7 @@ def test_mesh_that_appears_late_is_reported(tmp_path):
         about = client.json("/api/run")
         assert about["mesh"]["versions"] == [0, 1] and about["frames"]["mesh_version"] == [0, 0, 0, 1]
         assert set(client.packed("/api/mesh?version=1")[0]["rank"]) == {0, 1, 2, 3}
-        assert "no rank has a mesh of version 0" in client.refusal("/api/mesh?version=0")[1]
+        assert "no rank has a mesh of version 0" in client.packed("/api/mesh?version=0")[1]["reason"]
 
 
 def test_run_without_a_step_waits_for_its_first(tmp_path):
