@@ -92,8 +92,8 @@ def assert_as_afterwards(
 ) -> None:
     """Fails unless the extracts equal the pictures of the finished run. focus : as in `GeometryOptions`.
 
-    place : the extracts' folder. A picture has rows for the communicators that ranks used until then, named by
-    these, so rows and their letters are compared where no rank used another one later.
+    place : the extracts' folder. A picture has rows for the communicators that ranks used until then, named
+    by these, so rows and their letters are compared where no rank used another one later.
     """
     run = perfield.open(folder)
     options, scene = GeometryOptions(pieces=choose_pieces(run), focus=focus), topology_scene(run)
