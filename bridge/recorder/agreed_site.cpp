@@ -35,9 +35,9 @@ HitAnswer AgreedSite::met(uint32_t site, uint64_t identity, uint16_t depth, uint
     finder_.met(*in_finder);
     if (finder_.chosen() != before) n_alone_ = 0;
     ++n_calls_alone_;
-    n_alone_ += *in_finder == finder_.chosen();
-    if (*in_finder != StepFinder::kNone && *in_finder == finder_.chosen() && is_alone() &&
-        identity != identity_) {
+    const bool is_chosen = *in_finder != StepFinder::kNone && *in_finder == finder_.chosen();
+    n_alone_ += is_chosen;
+    if (is_chosen && is_alone() && identity != identity_) {
       wish_ = {identity, first_after(hits)};
       in_finder_ = *in_finder;
       asks = true;

@@ -79,6 +79,9 @@ class AgreedSite {
   }
 
  private:
+  // Whether enough calls came without a collective operation of all ranks.
+  bool is_alone() const noexcept;
+
   StepFinder finder_;
   StepProposal wish_;
   uint64_t identity_ = 0, first_ = 0;
@@ -86,8 +89,6 @@ class AgreedSite {
   uint32_t n_calls_alone_ = 0, longest_alone_ = 0, n_looks_ = 0;
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
   bool proposes_, closes_ = false, is_first_ = false, is_behind_steps_ = false;
-
-  bool is_alone() const noexcept;
 
   static constexpr uint32_t kFirstLook = 4, kMostCalls = 1 << 17, kMostLooks = 4;
   static constexpr uint64_t kFewestSteps = 2;  // beyond the first

@@ -48,6 +48,7 @@ class Session {
   void step_offered(int64_t label, double time) noexcept;
   // Steps that the configuration closes.
   void close_step_of_call() noexcept;
+  // Collective operations end steps, so this rank refuses those on which others may agree.
   void refuse_steps() noexcept;
   // Steps that perfield found are none: setup goes on.
   void restart_steps() noexcept;
