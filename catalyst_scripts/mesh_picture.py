@@ -52,8 +52,10 @@ def show_field(
     about = pictures.arrays("geometry")[field]
     colour(display, view, field, about)
     opacity, is_own = 0.3 if way.kind == "highest" else 1.0, field in pictures.description["own_fields"]
-    # Of boxes in the place of a mesh, the edges of the pieces are those of the cells.
-    are_boxes = 0 < reader.GetDataInformation().GetNumberOfCells() <= pictures.description["n_ranks"]
+    # Of boxes in the place of a mesh, the edges of the pieces are those of the cells. The description
+    # of a program that still runs has no number of ranks.
+    n_ranks = pictures.description.get("n_ranks", 0)
+    are_boxes = 0 < reader.GetDataInformation().GetNumberOfCells() <= n_ranks
     lines = (TEXT, PARTITION) if is_own else (TEXT,) if are_boxes else (OUTLINE,)
     made = [*_edges(mesh, view, opacity, *lines), mesh]
     made += [reader] * (mesh is not reader)
