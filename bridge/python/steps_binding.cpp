@@ -8,10 +8,12 @@
 #include <tuple>
 #include <vector>
 
+#include "recorder/site_period.hpp"
 #include "recorder/step_finder.hpp"
 #include "recorder/step_pace.hpp"
 
 namespace py = pybind11;
+using perfield::SitePeriod;
 using perfield::StepFinder;
 using perfield::StepPace;
 
@@ -39,6 +41,21 @@ void bind_steps(py::module_& module) {
       "met : collective operations of all ranks in their order, each as the identity of its call\n"
       "site, the depth of its callers, and whether it was hit again without a message in between.\n"
       "The first position ends setup. Empty if no steps are found.");
+  module.def(
+      "returns_per_step",
+      [](const std::vector<std::tuple<uint64_t, uint32_t>>& intervals) {
+        SitePeriod period;
+        uint64_t partners = 0;
+        uint32_t calls = 0;
+        period.hit(partners, calls);
+        for (const auto& [of_interval, n_calls] : intervals)
+          period.hit(partners += of_interval, calls += n_calls);
+        return period.period();
+      },
+      py::arg("intervals"),
+      "How many returns of a call make a time step; 0: not known yet.\n\n"
+      "intervals : from each return to the next, a number for the partners of the messages in\n"
+      "between, and of MPI calls.");
   module.def(
       "paced_steps",
       [](const std::vector<uint64_t>& hits_ns, uint64_t behind) {

@@ -5,13 +5,15 @@
 // it from a hit on that lies an eighth further ahead. A rank that takes other branches there, as
 // even and odd ones do that send and receive in turn, chooses another call of the same function.
 // A rank that has hit none about as often refuses, now or when rank 0 asks again at four times as
-// many hits: it has other numbers of neighbours in a loop over them. The session carries proposals
-// and refusals by notes (session/agreed_steps.hpp). One thread at a time.
+// many hits: it has other numbers of neighbours in a loop over them. Several hits may make a step
+// (SitePeriod), and all is counted in steps then. The session carries proposals and refusals by
+// notes (session/agreed_steps.hpp). One thread at a time.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "recorder/site_period.hpp"
 #include "recorder/step_finder.hpp"
 #include "recorder/step_pace.hpp"
 
@@ -21,18 +23,36 @@ struct StepProposal {
   uint64_t identity = 0;  // of the site; 0: none
   uint64_t first = 0;     // its hit that closes the first step; 0: none
   uint64_t level = 0;     // of the site; see CallSite
+  uint64_t every = 1;     // hits that make a step
+};
+
+// What a thread has done when it hits a site; see SitePeriod.
+struct SeenSoFar {
+  uint64_t partners;
+  uint32_t calls;
 };
 
 class AgreedSite {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0);
-  explicit AgreedSite(bool proposes) noexcept : proposes_(proposes) {}
+  explicit AgreedSite(bool proposes) noexcept
+      : finder_(StepFinder::Ends::last), proposes_(proposes) {}
 
   // --- by the thread that calls MPI
   // A blocking call that completes messages returned at this site, its hits-th time. depth: of its
-  // chain of callers. in_finder: the site's number there, kept by the caller.
-  HitAnswer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits,
-                uint8_t* in_finder) noexcept;
+  // chain of callers. in_finder: the site's number there, kept by the caller. seen: returns
+  // SeenSoFar; called only where that is needed.
+  template <class Seen>
+  HitAnswer met(uint32_t site, uint64_t identity, uint16_t depth, uint64_t hits, uint8_t* in_finder,
+                Seen seen) noexcept {
+    bool wishes = false;
+    if (proposes_ && may_propose(identity, depth, in_finder)) {
+      const SeenSoFar now = seen();
+      period_.hit(now.partners, now.calls);
+      wishes = propose(identity, hits);
+    }
+    return answer(site, hits, wishes);
+  }
   // A collective operation of all ranks was called: the loop may be another one.
   void met_by_all() noexcept {
     longest_alone_ = std::max(longest_alone_, n_calls_alone_);
@@ -70,21 +90,31 @@ class AgreedSite {
   bool is_new() noexcept { return n_looks_ < kMostLooks && ++n_looks_; }
 
   bool closes() const noexcept { return closes_; }
+  // How many hits of the site make a step.
+  uint64_t every() const noexcept { return every_; }
   // The program ends after so many steps. Whether those that were closed are enough.
-  bool is_right_at_end(uint64_t steps) const noexcept { return steps >= first_ + kFewestSteps; }
+  bool is_right_at_end(uint64_t steps) const noexcept {
+    return steps >= first_step() + kFewestSteps;
+  }
   uint32_t site() const noexcept { return site_; }
-  uint64_t first() const noexcept { return first_; }
+  // The step of that site that was closed first.
+  uint64_t first_step() const noexcept { return first_ / every_; }
   void move(uint32_t from, uint32_t to) noexcept {
     if (site_ == from) site_ = to;
   }
 
  private:
+  bool may_propose(uint64_t identity, uint16_t depth, uint8_t* in_finder) noexcept;
+  bool propose(uint64_t identity, uint64_t hits) noexcept;
+  HitAnswer answer(uint32_t site, uint64_t hits, bool wishes) noexcept;
   // Whether enough calls came without a collective operation of all ranks.
   bool is_alone() const noexcept;
 
   StepFinder finder_;
+  SitePeriod period_;      // of the site that this rank would propose
+  uint64_t looks_at_ = 0;  // that site
   StepProposal wish_;
-  uint64_t identity_ = 0, first_ = 0;
+  uint64_t identity_ = 0, first_ = 0, every_ = 1;
   uint32_t site_ = kNone, n_calls_ = 0, next_look_ = kFirstLook, n_alone_ = 0;
   uint32_t n_calls_alone_ = 0, longest_alone_ = 0, n_looks_ = 0;
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed

@@ -369,11 +369,12 @@ uint64_t CallSites::found_site() const noexcept {
 }
 
 uint64_t CallSites::found_steps() const noexcept {
-  return is_agreed() ? hits_of(tables_->agreed.site()) : tables_->finder.steps();
+  const AgreedSite& agreed = tables_->agreed;
+  return is_agreed() ? hits_of(agreed.site()) / agreed.every() : tables_->finder.steps();
 }
 
 uint64_t CallSites::found_first() const noexcept {
-  return is_agreed() ? tables_->agreed.first() : tables_->finder.first_steps();
+  return is_agreed() ? tables_->agreed.first_step() : tables_->finder.first_steps();
 }
 
 // --- steps on which the ranks agree
@@ -388,9 +389,11 @@ uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) 
     hits = ++site.visits;
   }
   const HitAnswer answer =
-      tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0]);
+      tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0], [&s] {
+        return SeenSoFar{s.messages.by_partner(), s.sites.n_calls};
+      });
   return (answer & kHitAsks ? kAskRanks : kNothing) |
-         (answer & kHitCloses ? paced(hits) : kNothing);
+         (answer & kHitCloses ? paced(hits / tables_->agreed.every()) : kNothing);
 }
 
 uint32_t CallSites::number_of(uint64_t identity) const noexcept {

@@ -168,6 +168,8 @@ class CallSites {
   uint64_t found_site() const noexcept;
   uint64_t found_steps() const noexcept;
   uint64_t found_first() const noexcept;
+  // How many returns at the site make one of these steps.
+  uint64_t found_returns() const noexcept { return is_agreed() ? tables_->agreed.every() : 1; }
 
   // --- to read them. Nobody gives up sites while it is locked.
   std::mutex& mutex() noexcept { return mutex_; }

@@ -270,6 +270,16 @@ uint64_t MessageTable::bytes() const noexcept {
          std::min(bytes_of_pages(slots), (n - PERFIELD_CALL_LIMIT) * bytes_of_pages(1));
 }
 
+uint64_t MessageTable::by_partner() const noexcept {
+  uint64_t sum = 0;
+  for (uint32_t row = PERFIELD_CALL_LIMIT; row < size(); ++row) {
+    const uint16_t call = call_in(rows[row].key);
+    if (call != kWaitedCall && call != PERFIELD_CALL_recv)
+      sum += rows[row].count.get() * (rows[row].key * 0x9E3779B97F4A7C15u);
+  }
+  return sum;
+}
+
 uint64_t MessageTable::n_pairs() const noexcept {
   uint64_t pairs = 0;
   // Rows of `other peers` count only once they hold something.

@@ -213,6 +213,9 @@ class MessageTable {
   uint64_t bytes() const noexcept;
   // How many pairs of call and peer the thread has had messages of.
   uint64_t n_pairs() const noexcept;
+  // By the thread itself: a sum over all messages that it has sent, of a number for each kind of
+  // call and partner.
+  uint64_t by_partner() const noexcept;
   // Messages and waits that went to `other peers`.
   MonotonicCounter overflowed;
 

@@ -9,11 +9,12 @@ namespace perfield {
 namespace {
 
 constexpr uint32_t kFewestHits = 3;   // two gaps that resemble each other
-constexpr uint64_t kFewestSteps = 3;  // at the end
+constexpr uint64_t kFewestSteps = 2;  // at the end
 constexpr uint32_t kAlike_percent = 50, kAlike = 3;
 constexpr uint32_t kEachTime = 32;  // so long, the sequence is examined each time
 constexpr uint32_t kManySites = 3, kPartDeeper = 8;
-constexpr uint32_t kFewStages = 4;  // of a time step, as those of Runge and Kutta
+constexpr uint32_t kFewStages = 4;   // of a time step, as those of Runge and Kutta
+constexpr uint32_t kFirstSolve = 4;  // times as many iterations as any later one
 
 }  // namespace
 
@@ -72,18 +73,29 @@ void StepFinder::ignore(uint8_t site) noexcept {
   if (site == chosen_) chosen_ = kNone;
 }
 
+// Whether the call was made twice, in a row or not.
+bool StepFinder::recurs(uint8_t site) const noexcept {
+  if (sites_[site].hits > 1) return true;
+  for (uint8_t other = 0; other < n_sites_; ++other)
+    if (other != site && sites_[other].identity == sites_[site].identity) return true;
+  return false;
+}
+
 bool StepFinder::is_right_at_end() noexcept {
   if (chosen_ == kNone || sites_[chosen_].hits < first_hits_ + kFewestSteps) return false;
   const uint8_t found = choose();
   if (found != kNone) return found == chosen_ || !may_replace(found);
   if (sites_[chosen_].ignored) return true;
-  uint32_t first = length_, last = 0;  // what follows the loop may be long, but not longer
+  // Other loops may come before and after this one, but no longer ones. Calls that were made once
+  // are of no loop.
+  uint32_t n = 0, first = 0, last = 0;
   for (uint32_t at = 0; at < length_; ++at) {
+    n += recurs(sequence_[at]);
     if (sequence_[at] != chosen_) continue;
-    first = std::min(first, at);
-    last = at;
+    if (first == 0) first = n;
+    last = n;
   }
-  return first < last && 2 * (last - first) >= length_;
+  return first < last && 2 * (last - first + 1) >= n;
 }
 
 // Each time at first, then sixteen times in each doubling of the sequence.
@@ -155,15 +167,16 @@ void StepFinder::count_hits() noexcept {
 }
 
 // The even site with the shortest gaps beyond this one; of several the one that ends steps now,
-// else the one nearest to main. kNone: no other.
+// else the one nearest to main, and of these the first or last. kNone: no other.
 uint8_t StepFinder::next_beyond(uint32_t gap) const noexcept {
   uint8_t next = kNone;
   const auto rank = [this](uint8_t site) {
-    return uint64_t(hits_[site].mean_gap()) << 32 | (site != chosen_) << 16 | sites_[site].depth;
+    const bool is_other = site != chosen_ && ends_ == Ends::first;
+    return uint64_t(hits_[site].mean_gap()) << 32 | is_other << 16 | sites_[site].depth;
   };
   for (uint8_t site = 0; site < n_sites_; ++site)
     if (!sites_[site].ignored && hits_[site].n > 1 && hits_[site].mean_gap() > gap &&
-        (next == kNone || rank(site) < rank(next)) && is_even(site))
+        (next == kNone || rank(site) < rank(next) + (ends_ == Ends::last)) && is_even(site))
       next = site;
   return next;
 }
@@ -174,7 +187,8 @@ uint8_t StepFinder::choose() noexcept {
   uint8_t best = kNone;
   for (uint8_t next = next_beyond(0); next != kNone; next = next_beyond(hits_[next].mean_gap())) {
     const Relation found = best == kNone ? Relation::outer : relation(best, next);
-    if (found == Relation::outer || (found == Relation::same && next == chosen_)) best = next;
+    const bool is_kept = next == chosen_ && ends_ == Ends::first;
+    if (found == Relation::outer || (found == Relation::same && is_kept)) best = next;
   }
   return best;
 }
@@ -184,6 +198,9 @@ uint8_t StepFinder::choose() noexcept {
 // like output (see relation).
 bool StepFinder::may_replace(uint8_t found) const noexcept {
   if (chosen_ == kNone) return true;
+  if (ends_ == Ends::last && found > chosen_ && sites_[found].depth == sites_[chosen_].depth &&
+      hits_[found].mean_gap() == hits_[chosen_].mean_gap())
+    return true;
   if (!sites_[chosen_].ignored)
     return between(chosen_, found).most == 0 || relation(chosen_, found) == Relation::outer;
   const Site &site = sites_[found], &inner = sites_[chosen_];
@@ -225,20 +242,28 @@ StepFinder::Between StepFinder::between(uint8_t to, uint8_t other) const noexcep
   return found;
 }
 
+// The hits of `to` before the first one of `other`.
+uint32_t StepFinder::before(uint8_t to, uint8_t other) const noexcept {
+  const uint8_t* first = std::find(sequence_, sequence_ + length_, other);
+  return uint32_t(std::count(sequence_, first, to));
+}
+
 // Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
 // alone, three iterations and a sum from three steps and output. So: numbers of iterations that
 // differ are those of a solver that converges, but a call that sometimes comes without any is one
-// of a burst. These are output, or a refinement of the mesh: calls deeper in the program than the
-// inner ones, those that come with such calls, those at each second hit that are no nearer to main,
-// a call or two at each fifth, tenth, ... hit, or at each fifth or rarer one of a loop that has
-// inner loops itself. A loop that ends with more calls is a solver's.
+// of a burst, and one that first comes after far more of them belongs to the solver: it restarts.
+// These are output, or a refinement of the mesh: calls deeper in the program than the inner ones,
+// those that come with such calls, those at each second hit that are no nearer to main, a call or
+// two at each fifth, tenth, ... hit, or at each fifth or rarer one of a loop that has inner loops
+// itself. A loop that ends with more calls is a solver's.
 StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
   const auto [least, most] = between(to, other);
   const uint16_t depth = sites_[other].depth, inside = sites_[to].depth;
   if (most <= 1) return Relation::same;
   if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
   if (depth > inside || least == 0) return Relation::inner;
-  if (least != most) return Relation::outer;
+  if (least != most)
+    return before(to, other) > kFirstSolve * most ? Relation::inner : Relation::outer;
   if (most > kFewStages && brings_deeper(other, inside)) return Relation::inner;
   if ((is_round(most) || (most > kFewStages && has_inner(to))) && !is_one_of_many(other, inside))
     return Relation::inner;

@@ -22,6 +22,11 @@ class StepFinder {
  public:
   static constexpr uint8_t kMostSites = 255, kNone = kMostSites;
   static constexpr uint32_t kLongest = 4096;  // of the sequence
+  // Of several calls of one loop, the first that shows it ends steps; or the last one, until a call
+  // is kept.
+  enum class Ends : uint8_t { first, last };
+  explicit StepFinder(Ends ends = Ends::first) noexcept : ends_(ends) {}
+  void keep_chosen() noexcept { ends_ = Ends::first; }
   enum class Answer : uint8_t { nothing, closes, restarts, restarts_and_closes };
 
   // The number of a call site, which is new or not; kNone if there are too many. Where there is no
@@ -86,6 +91,7 @@ class StepFinder {
   }
   uint8_t find_or_add(uint64_t identity, uint16_t depth, bool in_a_row) noexcept;
   uint8_t hit_longest_ago() const noexcept;
+  bool recurs(uint8_t site) const noexcept;
   bool is_due() const noexcept;
   uint8_t choose() noexcept;
   bool may_replace(uint8_t found) const noexcept;
@@ -94,6 +100,7 @@ class StepFinder {
   void count_hits() noexcept;
   uint8_t next_beyond(uint32_t gap) const noexcept;
   Between between(uint8_t to, uint8_t other) const noexcept;
+  uint32_t before(uint8_t to, uint8_t other) const noexcept;
   Relation relation(uint8_t to, uint8_t other) const noexcept;
   bool is_hit_as_often(uint8_t site, uint8_t other) const noexcept;
   bool has_inner(uint8_t site) const noexcept;
@@ -107,6 +114,7 @@ class StepFinder {
   uint8_t sequence_[kLongest];
   uint32_t length_ = 0;
   uint8_t n_sites_ = 0, chosen_ = kNone;
+  Ends ends_;
   uint64_t first_hits_ = 0;
 };
 

@@ -9,9 +9,9 @@
 namespace perfield {
 
 // From this step on, this factor or interval; 0, 0: nothing is agreed yet. of: what it is about,
-// where that is not said by the note's name.
+// where that is not said by the note's name. every: how many hits of a call site it counts as one.
 struct Change {
-  unsigned long long from = 0, to = 0, of = 0;
+  unsigned long long from = 0, to = 0, of = 0, every = 1;
 };
 
 // What the note says.

@@ -192,6 +192,7 @@ std::string sites_json(Recorder& r, const std::string& step_call) {
     json.text("found", found).natural("found_steps", all_sites.found_steps());
     json.natural("found_in_setup", all_sites.found_first());
     json.natural("found_every", all_sites.pace().every());
+    json.natural("found_returns", all_sites.found_returns());
   }
   json.natural("first_ns", r.clock.since_start_ns(all_sites.first_hit()));
   json.natural("last_ns", last ? r.clock.since_start_ns(last) : 0);

@@ -151,7 +151,8 @@ def _every(run: Run, n: int) -> str:
         site, _, every = asked.partition("/")
         return f"{site}/{n * int(every or 1)}" if n > 1 else ""
     found = next((each for each in candidates.sites(run) if each.hash == _found(run).get("found")), None)
-    return f"{_names(run, _lines([found]))[found]}/{n}" if found and n > 1 else ""
+    returns = n * _found(run).get("found_returns", 1)
+    return f"{_names(run, _lines([found]))[found]}/{returns}" if found and n > 1 else ""
 
 
 def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
@@ -171,7 +172,7 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     site = next((each for each in candidates.sites(run) if each.hash == body["found"]), None)
     if site is None:  # a damaged entry
         return ""
-    n_steps, hits = (ends.steps, ends.hits) if ends else (n_found, n_found)
+    n_steps, hits = (n_found, ends.hits) if ends else (n_found, n_found)
     others: dict[int, Candidate] = {}  # by number of steps
     for each in found:
         if each.is_regular and each.steps != n_steps and len(others) < MOST_OTHERS:
@@ -180,12 +181,15 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     lines = _lines(shown)
     named = _names(run, lines)
     before = counted(body.get("found_in_setup", 0), "step")
-    which = "each return" if 2 * n_found > hits else "the first return in each row"
-    said = f"a step ends at {which} of {named[site]} ({where(site, lines)}"
+    which = "at each return" if 2 * n_found > hits else "at the first return in each row"
+    if (returns := body.get("found_returns", 1)) > 1:
+        which = f"after every {returns} returns"
+    said = f"a step ends {which} of {named[site]} ({where(site, lines)}"
     said += "" if ends else "; other calls there on some ranks"
     said += f"): {counted(closed, 'step')}, and {before} before them in setup"
     if (every := body.get("found_every", 1)) > 1:
-        said += f" (later steps hold {every:,} returns each: to close each of them would slow the program)"
+        returns *= every
+        said += f" (later steps hold {returns:,} returns each: to close each step would slow the program)"
     if others:
         choices = (f"{_setting(each, named)} for {each.closes} steps" for each in others.values())
         said += f". If that is not your time step: perfield steps --use {' or '.join(choices)}"

@@ -109,7 +109,7 @@ FIELDS: dict[str, Kind] = {
         "rank size pid realtime_ns monotonic_ns realtime_error_ns sum_every id line block steps "
         "dropped_messages dropped_regions bytes_written perfield_ns perfield_bytes missing missing_of_mesh "
         "start_ns reference_rank once first_ns last_ns not_followed places_not_followed found_steps "
-        "found_in_setup found_every",
+        "found_in_setup found_every found_returns",
         WHOLE,
     ),
     "armed_at": Kind("a whole number of 64 bits", _is_of_64_bits),

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from perfield._bridge import found_steps, paced_steps
+from perfield._bridge import found_steps, paced_steps, returns_per_step
 
 DEPTH = {name: 4 for name in "abcdefgs"} | {"O": 6, "N": 3}  # output deeper, a norm nearer to main
 
@@ -153,3 +153,53 @@ def test_steps_that_get_longer_are_closed_more_often_again():
 
 def test_steps_of_a_millisecond_are_closed_each():
     assert paced_steps([1_000_000 * hit for hit in range(1_000)], 0)[0] == list(range(1, 1_001))
+
+
+@pytest.mark.parametrize(
+    ("sites", "site"),
+    [
+        (
+            SETUP + "i" * 80 + "iR" + "iiiR" * 5 + "iiR" * 4,
+            "i",
+        ),  # a solver that restarts once it has converged
+        ("uvwxyz" + "N" * 6 + "klmnopqrst", "N"),  # between setup and teardown of many calls
+    ],
+)
+def test_calls_of_a_solver_and_of_setup_take_no_steps_back(sites, site):
+    assert steps(sites)[0] == site
+
+
+# Between two returns of a call: partners of the messages, and MPI calls.
+PLUS_X, PLUS_Y, NOBODY = 3, 5, 7
+
+
+@pytest.mark.parametrize(
+    ("step", "returns"),
+    [
+        ([(PLUS_X, 1)], 1),
+        ([(PLUS_X, 2), (PLUS_Y, 2), (NOBODY, 2)], 3),  # an exchange along x, y and z
+        ([(PLUS_X, 1), (PLUS_X, 1), (PLUS_Y, 1), (PLUS_Y + PLUS_X, 5)], 4),
+        ([(PLUS_X, 1), (PLUS_X + PLUS_Y, 3)], 2),  # the same partner twice in a row, then other calls
+        ([(PLUS_X, 2), (PLUS_X + PLUS_Y, 5)], 1),  # each second step does more
+        ([(PLUS_X, 2)] * 9 + [(PLUS_X + PLUS_Y, 5)], 1),  # so does each tenth
+        ([(PLUS_X, 2)] * 6 + [(PLUS_X + PLUS_Y, 5)], 7),
+    ],
+)
+def test_partners_show_how_many_returns_make_a_step(step, returns):
+    assert returns_per_step(step * 40) == returns
+    for begins in range(len(step)):
+        assert returns_per_step(step[begins:] + step * 40) == returns
+
+
+def test_a_list_exchanged_now_and_then_hides_no_step():
+    step = [(PLUS_X, 1), (PLUS_Y, 1), (NOBODY, 4)]
+    longer = [(PLUS_X, 1), (PLUS_Y, 1), (PLUS_X + PLUS_Y, 9)]
+    assert returns_per_step((step * 9 + longer) * 3) == 3
+
+
+def test_too_few_returns_say_nothing():
+    assert returns_per_step([(PLUS_X, 2)] * 2) == returns_per_step([(PLUS_X, 1), (PLUS_Y, 1)] * 2) == 0
+
+
+def test_partners_that_never_recur_take_each_return_as_a_step():
+    assert returns_per_step([(n * n, 2) for n in range(200)]) == 1
