@@ -9,8 +9,9 @@ namespace {
 // So many hits without a collective operation of all ranks, or one that ends so many calls.
 constexpr uint32_t kEvenHits = 4, kEvenCalls = 128;
 constexpr uint32_t kFewestBehind = 512, kTimesBehind = 16;  // calls, where these ended steps before
-constexpr uint64_t kAgain = 4;  // times as many steps, then rank 0 asks again
-constexpr uint64_t kApart = 2;  // steps by which ranks of a loop may be ahead of one another
+constexpr uint32_t kFarApart = 16;  // calls, more than a loop over neighbours makes for each
+constexpr uint64_t kAgain = 4;      // times as many steps, then rank 0 asks again
+constexpr uint64_t kApart = 2;      // steps by which ranks of a loop may be ahead of one another
 // Ranks look for a proposal at each call at first, then after a sixteenth more calls each time.
 constexpr uint32_t kEachTime = 64, kPart = 16;
 
@@ -43,7 +44,9 @@ bool AgreedSite::may_propose(uint64_t identity, uint16_t depth, uint8_t* in_find
 
 // Returns whether it wants to.
 bool AgreedSite::propose(uint64_t identity, uint64_t hits) noexcept {
-  const uint64_t every = is_alone() ? period_.period() : 0;
+  if (!is_alone()) return false;
+  const bool is_far_apart = finder_.shortest_gap(finder_.chosen()) >= kFarApart;
+  const uint64_t every = is_far_apart ? 1 : period_.period();
   if (every == 0) return false;
   wish_ = {identity, every * first_after(hits / every), 0, every};
   in_finder_ = finder_.chosen();

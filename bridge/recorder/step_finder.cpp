@@ -210,6 +210,16 @@ bool StepFinder::may_replace(uint8_t found) const noexcept {
   return site.gap > 2 || site.depth < inner.depth;
 }
 
+uint32_t StepFinder::shortest_gap(uint8_t site) const noexcept {
+  uint32_t shortest = kLongest, last = length_;
+  for (uint32_t at = 0; at < length_; ++at) {
+    if (sequence_[at] != site) continue;
+    if (last < at) shortest = std::min(shortest, at - last);
+    last = at;
+  }
+  return shortest;
+}
+
 void StepFinder::follow(uint8_t site) noexcept {
   chosen_ = site;
   for (uint8_t other = 0; other < n_sites_; ++other) {

@@ -47,6 +47,8 @@ class StepFinder {
 
   // 5, 10, 20, 25, 50, 100, ...: numbers that people choose for output and checks.
   static bool is_round(uint64_t n) noexcept;
+  // The fewest operations from one hit of a site to the next, in the sequence.
+  uint32_t shortest_gap(uint8_t site) const noexcept;
   // Whether at least two further sites, no deeper than `depth`, are hit as often as this one.
   bool is_one_of_many(uint8_t site, uint16_t depth = UINT16_MAX) const noexcept;
 

@@ -338,7 +338,8 @@ def test_a_loop_of_collective_operations_takes_steps_of_messages_back(first_run)
 @WITH_ONE_MPI
 def test_an_exchange_at_one_place_for_each_direction_is_one_step(first_run):
     """As in CoMD and miniMD: left, right, and with itself, for which a loop calls one function."""
-    body = "volatile int ways = 3; int to[] = {(me + 1) % ranks, (me + 2) % ranks, me}, from[] = {to[1], to[0], me};"
+    body = "volatile int ways = 3; int to[] = {(me + 1) % ranks, (me + 2) % ranks, me};"
+    body += "int from[] = {to[1], to[0], me};"
     body += (
         "for (int way = 0; way < ways; ++way) MPI_Sendrecv(&out, 1, MPI_INT, to[way], 0, &in, 1, MPI_INT, "
     )
