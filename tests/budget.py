@@ -18,11 +18,10 @@ from drivers.warm_python import Fork, used_s
 #: Percent of the CPU time of all tests that the tests in a folder may take, folders in it apart.
 SHARES = {
     "tests/bridge/sources": 15,
-    "tests/bridge/session": 7,
-    "tests/catalyst": 8,
+    "tests/bridge/session": 6,
+    "tests/catalyst": 6,
     "tests/catalyst_scripts": 8,
-    "tests/commands": 15,
-    "tests/output": 7,
+    "tests/commands": 13,
 }
 OF_OTHERS = 5
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from compiled.c_programs import PROLOGUE, between_init_and_finalize, c_program
+from conftest import run_command
 
 import perfield
 
@@ -89,7 +90,7 @@ def privately(
 @pytest.fixture
 def measured(build_c, bin_dir, mpirun, tmp_path):
     """measured(body, n=1, env={}): compiles `int main() { body }`, runs it under perfield-exec and
-    returns (perfield.Run, finished process).
+    returns (perfield.Run, finished process). One rank without MPI needs no launcher.
 
     mpi : the body runs between MPI_Init and MPI_Finalize and knows its `rank` and the `size` of the world.
     directory : the run directory that `env` names. Time passes only in work(ms) unless real_time is set or
@@ -116,7 +117,10 @@ def measured(build_c, bin_dir, mpirun, tmp_path):
             env = {"PERFIELD_CLOCK": "monotonic", **(env or {})}
         text = c_program(body, before, mpi=calls_mpi, own_clock=own_clock)
         program = build_c(text, "-rdynamic", *flags, mpi=calls_mpi)
-        result = mpirun(n, bin_dir / "perfield-exec", program, env=env, cwd=tmp_path, timeout=timeout)
+        if calls_mpi or n > 1:
+            result = mpirun(n, bin_dir / "perfield-exec", program, env=env, cwd=tmp_path, timeout=timeout)
+        else:
+            result = run_command([bin_dir / "perfield-exec", program], env, tmp_path, timeout)
         if check:
             assert result.returncode == 0, result.stderr
         return perfield.open(tmp_path / directory), result

@@ -18,15 +18,20 @@ def _with_paraview() -> None:
             pytest.skip(f"Python's {name} is not installed, which pictures inside programs need")
 
 
-@pytest.fixture
-def in_process(mpirun, bin_dir, tmp_path) -> Callable[..., object]:
-    """in_process(*argv, n=2, timeout=120, env={}, **keys): runs a program with pictures inside it.
+@pytest.fixture(scope="session")
+def in_process(mpirun, bin_dir) -> Callable[..., object]:
+    """in_process(*argv, n=2, cwd=None, timeout=120, env={}, **keys): runs a program with pictures inside it.
 
     keys : keys of the table [catalyst]. Returns the finished process; the run is in its `cwd`.
     """
 
     def run(
-        *argv: object, n: int = 2, env: dict[str, str] | None = None, timeout: float = 120, **keys: object
+        *argv: object,
+        n: int = 2,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        timeout: float = 120,
+        **keys: object,
     ):
         settings = {
             "CATALYST_IN_PROCESS": "true",
@@ -34,12 +39,12 @@ def in_process(mpirun, bin_dir, tmp_path) -> Callable[..., object]:
         }
         changes = {f"PERFIELD_{key}": str(value) for key, value in settings.items()}
         environment = {"DISPLAY": None, **changes, **(env or {})}
-        return mpirun(n, bin_dir / "perfield-exec", *argv, env=environment, cwd=tmp_path, timeout=timeout)
+        return mpirun(n, bin_dir / "perfield-exec", *argv, env=environment, cwd=cwd, timeout=timeout)
 
     return run
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program(build_c) -> Callable[..., Path]:
     """program(body="", setup="", before="", *flags): compiles an MPI program of three steps on two ranks.
 

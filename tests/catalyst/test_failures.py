@@ -63,7 +63,7 @@ def catalyst_execute(info):
     if info.timestep == 1 and rank == 0:
         raise SystemExit(3)
 """
-    result = in_process(program(), scripts=script(HEAD + text))
+    result = in_process(program(), n=1, scripts=script(HEAD + text))
     assert_through(result, "rank 0", "SystemExit")
     assert (result.cwd / "mine/g_000000.vtm").exists()
     assert not (result.cwd / "mine/g_000002.vtm").exists()

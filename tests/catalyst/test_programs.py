@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures inside programs of other kinds: Fortran, Python, OpenFOAM, and programs without MPI."""
+"""Pictures inside programs of other kinds: Python, OpenFOAM, and programs without MPI."""
 
 from __future__ import annotations
 
 import importlib.util
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,27 +20,6 @@ TESTCASE = Path(__file__).resolve().parents[2] / "testcase"
 def perfields_words(result) -> list[str]:
     """perfield's lines on stderr, without its closing lines."""
     return [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
-
-
-@pytest.fixture
-def heat3d_fortran(perfield_flags, tmp_path) -> Path:
-    """The heat case in Fortran, built as its users build it."""
-    include = f"-DPERFIELD_INCLUDE={perfield_flags('--include')[0]}"
-    for argv in (
-        ["cmake", "-S", TESTCASE / "heat3d_fortran", "-B", tmp_path / "build", include],
-        ["cmake", "--build", tmp_path / "build"],
-    ):
-        result = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600)
-        assert result.returncode == 0, f"{argv} failed:\n{result.stdout}\n{result.stderr}"
-    return tmp_path / "build/heat3d_fortran"
-
-
-def test_fortran_heat_arrays_are_equal_inside_and_afterwards(in_process, heat3d_fortran):
-    grid = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 2, "--print-log", 0)
-    result = in_process(heat3d_fortran, *grid, env={"PERFIELD_FIELDS_EVERY": "1"})
-    assert result.returncode == 0, result.stderr
-    assert not perfields_words(result)
-    extracts.assert_as_afterwards(result.cwd / "perfield-run", range(2))
 
 
 def test_python_program_shows_steps_in_its_own_interpreter(in_process):
@@ -68,8 +46,9 @@ def test_openfoam_solver_is_shown_on_its_mesh_from_disk(in_process, tmp_path):
     except cases.OpenFoamMissingError as error:
         pytest.skip(str(error))
     environment = {**cases.environment(), "DISPLAY": None}
+    words = ("icoFoam", "-parallel")
     result = in_process(
-        "icoFoam", "-parallel", n=cases.N_RANKS, every=30, ranks=2, env=environment, timeout=300
+        *words, n=cases.N_RANKS, every=30, ranks=2, env=environment, cwd=tmp_path, timeout=300
     )
     assert result.returncode == 0, result.stderr
     assert not perfields_words(result)

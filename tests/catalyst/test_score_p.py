@@ -24,7 +24,7 @@ def test_score_p_program_arrays_are_equal_inside_and_afterwards(
         "PERFIELD_FIELDS_EVERY": "1",
         "PERFIELD_REGIONS": "solve",
     }
-    result = in_process("./program", env=quiet)
+    result = in_process("./program", env=quiet, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "perfield: " not in result.stderr
     extracts.assert_as_afterwards(result.cwd / "perfield-run", range(3))

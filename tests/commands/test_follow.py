@@ -37,20 +37,18 @@ def damaged(path) -> None:
 
 
 def killed(path) -> None:
-    """A run of 2 steps of processes on this host that live no more."""
+    """A run of 2 steps, without a mesh, of processes on this host that live no more."""
 
     def dead_rank(rank: int, values: dict) -> None:
         twin.live_rank(rank, values)
         values["pid"] = 2**22 + 1
 
-    twin.write_run(path, ranks=2, steps=2, ended=False, change_rank=dead_rank)
+    twin.write_run(path, ranks=2, steps=2, mesh=False, ended=False, change_rank=dead_rank)
 
 
 RUNS = {  # none of them has a machine
-    "no mesh": (lambda path: twin.write_run(path, ranks=2, steps=2, mesh=False), "no geometry: no rank"),
-    "one step": (lambda path: twin.write_run(path, ranks=2, steps=1), "shown 1 of 1 frames"),
-    "killed": (killed, "the run was killed; shown 2 of 2 frames"),
-    "damaged": (damaged, "were passed over"),
+    "killed": (killed, ("no geometry: no rank", "the run was killed; shown 2 of 2 frames")),
+    "damaged": (damaged, ("were passed over",)),
 }
 
 
@@ -60,7 +58,7 @@ def test_odd_runs_are_shown_as_far_as_they_go(follow, tmp_path, write, words):
     write(tmp_path / "run")
     result = follow("run")
     assert result.returncode == 0, result.stderr
-    assert words in result.stderr, result.stderr
+    assert all(word in result.stderr for word in words), result.stderr
     assert "ERR|" not in result.stderr  # of VTK
     assert extracts.listed(tmp_path / "run/follow/topology.pvd")
 
@@ -90,6 +88,7 @@ def test_images_are_drawn_without_a_display_of_the_users(follow, tmp_path):
     twin.write_run(tmp_path / "run", ranks=2, steps=1)
     result = follow("run", "--images", "--no-extracts", "--size", "320x240")
     assert result.returncode == 0, result.stderr
+    assert "shown 1 of 1 frames" in result.stderr
     assert list((tmp_path / "run/follow").glob("geometry_*.png"))
     assert not list((tmp_path / "run/follow").glob("*.vtm"))
     result = follow("run", "--images", env={"PATH": "/nowhere"})
@@ -160,4 +159,5 @@ def test_two_of_them_do_not_write_to_one_place(follow, tmp_path):
     with claim(tmp_path / "run/follow"):
         result = follow("run")
     assert result.returncode == 2 and "another perfield follow writes to" in result.stderr
-    assert follow("run").returncode == 0
+    with claim(tmp_path / "run/follow"):
+        pass  # it is free again

@@ -15,8 +15,9 @@ from perfield.commands import main
 from twins import twin
 
 TEXTS = {
-    "code": "a and and b '] + [__import__('os').abort()] + [\"\"\" ''' \\ \\n {0} {{7*7}} %s; `touch ran`",
-    "markup": "</script></title><evil onload=x>&amp;<script>alert(1)</script><!-- ]]> $\\frac{$ $x_{$",
+    "code and markup": "a and and b '] + [__import__('os').abort()] + [\"\"\" ''' \\ \\n {0} {{7*7}} %s; "
+    "`touch ran`"
+    "</script></title><evil onload=x>&amp;<script>alert(1)</script><!-- ]]> $\\frac{$ $x_{$",
     "control": "a\0b\x1b[31m\r\n\t\x07\x7f\x85\u2028\u202e\x01",
     "no UTF-8": "../../x\udcff\ud800 \ufffe\uffff " + "name " * 400,
 }

@@ -72,13 +72,13 @@ def free_port() -> int:
 
 
 class Client:
-    """A waiting ParaView. folder : where its output goes. address : host:port, for `live`."""
+    """A waiting ParaView. folder : where its output, `words`, goes. address : host:port, for `live`."""
 
     def __init__(self, folder: Path, port: int | None = None):
         port = port or free_port()
         self.address = f"localhost:{port}"
-        self._words = folder / f"client-{port}.txt"
-        with self._words.open("w") as file:
+        self.words = folder / f"client-{port}.txt"
+        with self.words.open("w") as file:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", SCRIPT, str(port)],
                 stdin=subprocess.PIPE,
@@ -95,7 +95,7 @@ class Client:
 
     def answers(self) -> list[dict]:
         """All that it said."""
-        lines = self._words.read_text().splitlines()
+        lines = self.words.read_text().splitlines()
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def seen(self) -> list[tuple[float, float]]:

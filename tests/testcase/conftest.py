@@ -24,7 +24,5 @@ def pytest_collection_modifyitems(items) -> None:
 @pytest.fixture(scope="session")
 def build_case(mpi, perfield_flags) -> Callable[..., Path]:
     """build_case(name, *options): the folder in which testcase/<name> is built with this MPI."""
-    compilers = [
-        f"-DMPI_{of}_COMPILER={name}" for of, name in (("C", mpi.cc), ("CXX", mpi.cxx), ("Fortran", mpi.fc))
-    ]
-    return lambda name, *options: build_testcase(name, perfield_flags("--include")[0], *compilers, *options)
+    include = perfield_flags("--include")[0]
+    return lambda name, *options: build_testcase(name, include, *mpi.for_cmake, *options)

@@ -28,9 +28,11 @@ def test_killed_rank_leaves_all_earlier_frames(measured):
         STEPS.replace(
             "perfield_step(s, s);",
             """perfield_step(s, s);
-          if (s == 6 && rank == 1) { sleep(1); raise(9); }""",
+          if (s == 6) MPI_Barrier(MPI_COMM_WORLD);
+          if (s == 6 && rank == 1) raise(9);""",
         ),
         n=3,
+        env={"PERFIELD_FLUSH_SECONDS": "0"},  # else entries wait for others while a busy disk is slow
         before="#include <signal.h>",
         check=False,
         mpi=True,
@@ -85,6 +87,7 @@ def test_child_process_is_no_rank(measured):
       }
     """,
         mpi=True,
+        env={"LD_PRELOAD": None},
     )
     assert result.stdout.count("preload is [] run is []") == 3
     assert len([rank for rank in run.rank_entries if rank]) == 1
@@ -208,6 +211,7 @@ def test_posix_spawn_and_vfork_change_nothing(measured):
       }
     """,
         mpi=True,
+        env={"LD_PRELOAD": None},
         before="#include <spawn.h>\n#include <sys/wait.h>\nextern char** environ;",
     )
     assert result.stdout == "child []\n" * 6
@@ -241,7 +245,10 @@ def test_fork_during_a_write_does_not_hang(measured):
       #include <sys/wait.h>
       static volatile int done;
       static void* steps(void* unused) {
-        for (int s = 0; !done; ++s) perfield_step(s, s);
+        for (int s = 0; !done; ++s) {
+          perfield_step(s, s);
+          if (s > 2000) usleep(500); /* a busy machine takes long to fork */
+        }
         return unused;
       }
     """,

@@ -40,7 +40,7 @@ static void* worker(void* cpu) {
 }
 static void* helper(void* cpu) {
   pin(*(int*)cpu);
-  while (!done) usleep(1000);
+  while (!done) usleep(100000); /* to wake often would be much, where the machine is busy */
   return 0;
 }
 static unsigned long long waited(void) {
