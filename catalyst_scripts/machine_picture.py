@@ -12,7 +12,7 @@ from typing import Any
 
 import layout_filter
 import numpy as np
-from arrows import WORDS, in_lines, show_arrows
+from arrows import LINES, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from drawing import IN_PARAVIEW, pv
 from flat_layout import AREA as FLAT_AREA
@@ -429,7 +429,7 @@ class Names:
         is_hidden = self._is_flat or is_overview(self._pictures)
         hidden = [name for name in ON_LINES if is_hidden and name != self._layer]
         if layers["messages"].GetNumberOfCells() and "messages" not in hidden:
-            yield WORDS
+            yield LINES
         rows = _all_words(layers["ranks"], layout_filter.ROWS)
         yield f"rows from the top: {', '.join(rows)}" if rows else self._rows
         for name in ON_LINES:

@@ -42,6 +42,7 @@ class ListedBoxes:
     """
 
     are_cells = False  # a box holds cells whose number nobody knows
+    gap = 0.0  # between boxes that are neighbours
 
     def __init__(self, path: Path, n_ranks: int):
         self.origin, self.place, self.way = str(path), path, f"boxes from {path.name}"
