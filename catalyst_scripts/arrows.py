@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws messages as tapered tubes: thick at the sender, thin at the receiver, thicker for more bytes."""
+"""Draws messages as tapered tubes: thick at the sender, thin at the receiver, thicker for more bytes. And how
+to read messages in pictures, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from processes import of_first
 
 SIDES = 8
 POINTS = 17  # of the words below a picture
-WORDS = "lines: thick at the sender, thin at the receiver; the thicker, the more bytes (logarithmic)"
+LINES = "lines: thick at the sender, thin at the receiver; the thicker, the more bytes (logarithmic)"
+FACES = "faces between pieces: what their two ranks send each other"
 
 
 def show_arrows(lines: Any, view: Any) -> tuple[Any, Any]:
@@ -44,14 +46,14 @@ def in_lines(sentences: Iterable[str], view: Any) -> str:
 
 
 class Words:
-    """How to read the lines of a message layer, and what they leave out, below the picture.
+    """How to read the lines or faces of a message layer, and what they leave out, below the picture.
 
-    Call `at` after each change of the view's time. lines : the source with the lines.
+    Call `at` after each change of the view's time. lines : the source with them. how : to read them.
     """
 
-    def __init__(self, view: Any, lines: Any):
-        self._lines, self._view = lines, view
-        self._text = pv.Text(registrationName="words", Text=WORDS)
+    def __init__(self, view: Any, lines: Any, how: str = LINES):
+        self._lines, self._view, self._how = lines, view, how
+        self._text = pv.Text(registrationName="words", Text=how)
         display = pv.Show(self._text, view, "TextSourceRepresentation")
         display.WindowLocation = "Any Location"
         display.Position = [0.02, 0.015]
@@ -72,4 +74,4 @@ class Words:
             data = data.GetBlock(0)
         texts = data.GetFieldData().GetAbstractArray("in_words")
         left_out = [texts.GetValue(n) for n in range(texts.GetNumberOfValues())] if texts is not None else []
-        self._text.Text = in_lines([WORDS, *left_out], self._view)
+        self._text.Text = in_lines([self._how, *left_out], self._view)

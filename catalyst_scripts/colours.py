@@ -33,6 +33,7 @@ CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
     *("same_node", "same_package", "same_numa", "same_switch", "hops"),
     *("rank", "source", "target", "name", "level", "id", "device_type", "regime"),
+    *("lower_rank", "higher_rank"),
     *("communicator", "call", "direction", "row"),
     SHADES,
 }

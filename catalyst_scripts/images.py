@@ -24,7 +24,7 @@ from typing import Any
 import machine_picture
 import mesh_picture
 import panels
-from arrows import Words
+from arrows import FACES, LINES, Words
 from colours import CATEGORIES, colour
 from drawing import pv
 from mesh_values import MeshValues
@@ -74,7 +74,8 @@ class Scene:
             self._names = machine_picture.Names(pictures, view, part, field, made[-1])
         elif picture == "messages":
             made = mesh_picture.show_messages(pictures, view, field)
-            self._names = Words(view, made[-1])
+            faces = mesh_picture.are_faces(pictures)
+            self._names = Words(view, made[-1], FACES if faces else LINES)
         elif image["focus"] is not None:
             made = mesh_picture.show_focus(pictures, view, field, image["focus"])
             self._words = " (orange)"

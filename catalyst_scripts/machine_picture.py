@@ -12,15 +12,15 @@ from typing import Any
 
 import layout_filter
 import numpy as np
-from arrows import WORDS, in_lines, show_arrows
-from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
+from arrows import LINES, in_lines, show_arrows
+from colours import CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from drawing import IN_PARAVIEW, pv
 from flat_layout import AREA as FLAT_AREA
 from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import direction, has_letters
 from outliers import in_words, named
-from palette import PALETTE
+from palette import PALETTE, WARNING_TEXT
 from processes import of_first
 from scene import FREE, Pictures, aim, set_title
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -274,7 +274,7 @@ class Names:
             bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
         self._labels = Labels(view, bounds)
         self._frames = Frames(view)
-        self._warning = self._text(WARNING, 22, BEYOND)
+        self._warning = self._text(WARNING, 22, WARNING_TEXT)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
@@ -429,7 +429,7 @@ class Names:
         is_hidden = self._is_flat or is_overview(self._pictures)
         hidden = [name for name in ON_LINES if is_hidden and name != self._layer]
         if layers["messages"].GetNumberOfCells() and "messages" not in hidden:
-            yield WORDS
+            yield LINES
         rows = _all_words(layers["ranks"], layout_filter.ROWS)
         yield f"rows from the top: {', '.join(rows)}" if rows else self._rows
         for name in ON_LINES:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
 PARTITION = 3.0  # width of the pieces' edges on the simulation's own fields
+FACE = 7.0  # width of a face between pieces that is seen from its edge
 FAINT = 0.08
 TRANSLUCENT = 0.15
 MOST_CELLS = 20_000  # on the surface whose edges show
@@ -84,17 +85,30 @@ def exploded(mesh: Any, factor: float) -> Any:
     return apart
 
 
-def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows the lines between pieces that communicate, and the pieces faintly around them.
+def are_faces(pictures: Pictures) -> bool:
+    """Whether messages are on the faces between pieces, not lines."""
+    return "source" not in pictures.arrays("messages")
 
-    Returns all proxies, the lines last.
+
+def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
+    """Shows the faces or lines between pieces that communicate, and the pieces faintly around them.
+
+    Returns all proxies, the faces or lines last.
     """
-    mesh, lines = pictures.read("geometry"), pictures.read("messages")
+    mesh, messages = pictures.read("geometry"), pictures.read("messages")
     _faint(mesh, view)
-    tubes, display = show_arrows(lines, view)
+    if are_faces(pictures):
+        tubes, display = [], pv.Show(messages, view)
+        _light(display)
+        display.Interpolation, display.LineWidth = "Flat", FACE
+        if is_flat(pictures.bounds("geometry")):  # the faces are seen from their edges
+            display.Representation = "Wireframe"
+    else:
+        tube, display = show_arrows(messages, view)
+        tubes = [tube]
     colour(display, view, field, pictures.arrays("messages")[field])
     look(pictures, view, area=(*FREE[:2], 0.08, FREE[3]))  # below are words
-    return [tubes, *_edges(mesh, view, 0.25), mesh, lines]
+    return [*tubes, *_edges(mesh, view, 0.25), mesh, messages]
 
 
 def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[Any]:

@@ -18,6 +18,7 @@ ABSENT = (0.72, 0.72, 0.72)
 UNKNOWN = (0.3, 0.3, 0.3)
 BEYOND = PALETTE[4]  # values above the end of the scale
 TEXT = (0.1, 0.1, 0.1)
+WARNING_TEXT = (0.7, 0.29, 0.0)  # BEYOND is too light for letters on white
 OUTLINE = (0.6, 0.6, 0.6)
 _ORDERED = {1: (0,), 2: (0, 4), 3: (0, 1, 4), 4: (0, 2, 1, 4)}  # of so many regimes
 PALE = 0.3  # of a colour, beside white, where a regime is uncertain

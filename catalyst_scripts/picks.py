@@ -27,7 +27,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 MESH = "geometry"
 OF_RANKS = (RANKS, "topology/ranks")  # their cells are selected on the machine
-FOUND_BY_RANK = ("rank", "source", "target")
+FOUND_BY_RANK = ("rank", "source", "target", "lower_rank", "higher_rank")
 CELL = 0  # VTK's number for cells in selections
 NAMED = 4  # ranks that are described with all that is known
 PARTNERS = 3  # that are named, of each direction
@@ -109,7 +109,8 @@ class Picks(Watcher):
         layers = self._machine(time)
         hosts = _column(parts, "node_id")
         if hosts is None:
-            return
+            ends = [_column(parts, name) for name in ("source_node", "target_node")]  # a line between nodes
+            hosts = np.concatenate([end for end in ends if end is not None] or [[]])
         own, kinds, ids = (_column(layers.get("machine"), n) for n in ("node_id", "topology_type", "id"))
         ranks = _column(layers.get("measurements"), "rank")
         if ranks is None or _column(parts, "topology_type") is None or kinds is None:
@@ -213,20 +214,20 @@ class Picks(Watcher):
         lines = layers.get("messages")
         names = ("sent_bytes", "sent_count")
         size, unit = next(
-            ((n, u) for n, u in zip(names, ("B", "")) if _column(lines, n) is not None), ("", "")
+            ((n, u) for n, u in zip(names, ("B", "")) if _of_pairs(lines, n) is not None), ("", "")
         )
         if not size:
             return
-        sizes = _column(lines, size)
+        sizes = _of_pairs(lines, size)
         ends = {"sends to": ("source", "target"), "receives from": ("target", "source")}
         for words, (own, other) in ends.items():
-            mine = np.flatnonzero(_column(lines, own) == rank)
+            mine = np.flatnonzero(_of_pairs(lines, own) == rank)
             if not len(mine):
                 continue
             mine = mine[np.argsort(-sizes[mine], kind="stable")]
             scale, shown_unit = unit_for(unit, float(sizes[mine[0]]))
             named = [
-                f"{int(_column(lines, other)[n])} ({f'{amount(sizes[n] * scale)} {shown_unit}'.rstrip()})"
+                f"{int(_of_pairs(lines, other)[n])} ({f'{amount(sizes[n] * scale)} {shown_unit}'.rstrip()})"
                 for n in mine[:PARTNERS]
             ]
             more = [f"{len(mine) - PARTNERS} more"] * (len(mine) > PARTNERS)
@@ -293,6 +294,12 @@ def _column(data: Any, name: str | None) -> Any:
     """A cell array; None if there is none."""
     array = None if data is None or name is None else data.GetCellData().GetArray(name)
     return None if array is None else vtk_to_numpy(array)
+
+
+def _of_pairs(lines: Any, name: str) -> Any:
+    """An array of messages by pairs of ranks; in the field data where lines are between nodes."""
+    array = lines.GetFieldData().GetArray(name) if lines is not None else None
+    return _column(lines, name) if array is None else vtk_to_numpy(array)
 
 
 def _names(data: Any, name: str) -> list[str]:

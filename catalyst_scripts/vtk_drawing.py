@@ -121,6 +121,10 @@ class Display:
         look.SetOpacity(self.Opacity)
         look.SetLineWidth(self.LineWidth)
         look.SetPointSize(self.PointSize)
+        if self.Representation == "Wireframe":
+            look.SetRepresentationToWireframe()
+        else:
+            look.SetRepresentationToSurface()
         look.SetEdgeVisibility(self.Representation == "Surface With Edges")
         look.SetBackfaceCulling(self.BackfaceRepresentation == "Cull Backface")
         if self.Interpolation == "Flat":

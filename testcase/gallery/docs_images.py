@@ -69,6 +69,14 @@ def moving(folder: Path, output: Path) -> None:
     print(output / "moving.gif", output / "moving.png", sep="\n")
 
 
+def faces(run: Path, drawn: Path, file: Path) -> None:
+    """What the pieces of the dam break send each other in its slowest step."""
+    words = ("--geometry", "--images", "--fields", "sent_bytes", "--steps", "100")
+    perfield(run.parent, "render", run, "-o", drawn, *words)
+    shutil.copyfile(next((drawn / "images").glob("*_messages_*")), file)
+    print(file)
+
+
 def main() -> int:
     """Draws and copies."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,6 +94,7 @@ def main() -> int:
         run = folder / "perfield-demo"
         pages(run, output)
         cut.draw(run, "alpha.water", "water", 0.5, output / "dambreak-cut.png")
+        faces(run, folder / "pictures", output / "message-faces.png")
     return 0
 
 

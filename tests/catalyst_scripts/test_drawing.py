@@ -20,14 +20,15 @@ from twins import twin
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 files = pytest.importorskip("matplotlib.image", reason="matplotlib is not installed")
 
-MOST_DIFFER = {3: 0.02}  # of pixels: VTK alone smooths the small letters of the flat machine
+MOST_DIFFER = {3: 0.02, 5: 0.02}  # of pixels: VTK alone smooths the small letters of the flat machine
 INNER = 13  # at (1, 1, 1) of 3 x 3 x 3 ranks
 SHOWN = {
     "ranks in front, of which one is named": ("geometry", "compute_time_s"),
     "cells with edges, one colour per rank": ("geometry", "rank"),
-    "messages as tubes": ("messages", "sent_bytes"),
+    "messages on the faces between pieces": ("messages", "sent_bytes"),
     "the flat machine": ("topology/measurements", "compute_time_s"),
     "categories": ("topology/machine", "topology_type"),
+    "messages between nodes as tubes": ("topology/messages", "sent_bytes"),
 }
 IN_PARAVIEW = """
 from pathlib import Path
@@ -70,7 +71,7 @@ def test_paraview_and_vtk_draw_the_same_image(drawn, number):
     paths = [drawn / folder / f"{number}.png" for folder in ("in_paraview", "in_vtk")]
     by_paraview, by_vtk = (files.imread(path)[..., :3] for path in paths)
     assert by_paraview.shape == by_vtk.shape
-    assert (by_vtk < 1).any(axis=2).mean() > 0.05, "the image shows nothing"
+    assert (by_vtk < 1).any(axis=2).mean() > 0.03, "the image shows nothing"
     differ = abs(by_paraview - by_vtk).max(axis=2) > 0.15  # lines that hide each other, the legend's letters
     assert differ.mean() < MOST_DIFFER.get(number, 0.006), paths
 

@@ -69,7 +69,7 @@ pv.Render(right)
 result["package"] = look()
 lines = next(shape.Input for shape in right.Representations if shape.Visibility
              and follow._layer(getattr(shape, "Input", None), pictures) == "topology/messages")
-selection.QuerySelect("(source == 1) & (target == 2)", "CELL", lines)
+selection.QuerySelect("(source_node == 0) & (target_node == 1)", "CELL", lines)
 pv.Render(right)
 result["line"] = look()
 selection.ClearSelection(values)
@@ -121,8 +121,8 @@ def test_part_of_the_machine_stands_for_its_ranks(seen):
     ]
 
 
-def test_line_stands_for_both_ends(seen):
-    assert seen["line"][:2] == [[1, 2], [1, 2]]
+def test_line_between_nodes_stands_for_the_ranks_of_both(seen):
+    assert seen["line"][:2] == [[*range(8)], [*range(8)]]
 
 
 def test_cleared_selection_clears_all(seen):

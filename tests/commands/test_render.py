@@ -347,7 +347,7 @@ def test_nodes_as_cells_are_an_option(perfield_cli, run_path):
 @pytest.mark.parametrize(
     "options, lines",
     [
-        ((), [(0, 1), (1, 2), (2, 3), (3, 0)]),
+        (("--lines", "9"), [(0, 1), (1, 2), (2, 3), (3, 0)]),
         (("--lines", "2"), [(2, 3), (3, 0)]),
         (("--lines-from", "1,3"), [(1, 2), (3, 0)]),
         (("--lines-to", "b"), [(1, 2), (2, 3)]),

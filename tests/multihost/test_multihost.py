@@ -22,6 +22,7 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology, topology_scene
+from perfield.pictures.line_choice import LineChoice
 from perfield.topology import LEVELS
 
 HERE = Path(__file__).resolve().parent
@@ -84,7 +85,7 @@ def test_only_used_parts_are_drawn(run):
 
 
 def test_messages_between_hosts_differ_from_messages_inside(run):
-    messages = topology(run, run.frame(2)).messages
+    messages = topology(run, run.frame(2), lines=LineChoice(most=100)).messages
     data = {
         name: vtk_to_numpy(messages.GetCellData().GetArray(name))
         for name in ("source", "target", "inside_node")

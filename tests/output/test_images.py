@@ -135,7 +135,7 @@ def test_two_processes_draw_where_a_core_is_free(monkeypatch, n_images, cores, l
 
 
 def test_images_are_white_not_empty_and_not_cut_off(drawn):
-    assert len(drawn) == 26
+    assert len(drawn) == 22
     for path in drawn:
         image = pixels(path)
         assert image.shape == (720, 1280, 3)

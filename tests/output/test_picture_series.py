@@ -57,7 +57,7 @@ def test_series_and_description_are_written(tmp_path):
         about = description["layers"][layer]["arrays"]["solve_time_s"]
         assert about["range"] == pytest.approx([shortest, longest])
         assert (about["title"], about["unit"]) == ("solve time", "s")
-    assert description["layers"]["messages"]["arrays"]["source"]["range"] == [0, 3]
+    assert description["layers"]["messages"]["arrays"]["higher_rank"]["range"] == [1, 3]
     assert description["layers"]["geometry"]["bounds"] == pytest.approx([0, 1, 0, 1, 0, 1])
     assert description["own_fields"] == {"temperature": "temperature"}
 

@@ -76,7 +76,7 @@ def test_pictures_are_those_of_render(perfield_cli, run_path, tmp_path, options)
                 np.testing.assert_array_equal(ours[key], values, err_msg=f"{block} {key}")
 
 
-def test_messages_on_the_mesh_are_lines_with_their_ends(run_path):
+def test_messages_that_pass_few_faces_are_lines_with_their_ends(run_path):
     made = blocks_of(reader.make(str(run_path / "run.json"), 1.0, picture=MESSAGES))
     arrays = arrays_of(made["messages"])
     assert arrays["cell", "source"].tolist() == [0, 1, 2, 3]

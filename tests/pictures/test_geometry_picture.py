@@ -14,10 +14,11 @@ from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import (
     GeometryOptions,
     geometry,
-    geometry_messages,
     ranks_without_mesh,
 )
+from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.own_fields import own_fields
+from perfield.pictures.piece_messages import geometry_messages
 from perfield.pictures.pieces import StoredPieces, choose_pieces
 from twins import twin
 
@@ -215,7 +216,7 @@ def test_package_exports_geometry_and_choose_pieces():
 
 def test_message_lines_join_piece_centres(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
-    lines = geometry_messages(run, run.frame(0))
+    lines = geometry_messages(run, run.frame(0), lines=LineChoice(most=100))
     assert lines.GetNumberOfLines() == 2
     first = lines.GetCell(0).GetPoints()
     assert first.GetPoint(0) == pytest.approx((0.5, 0.5, 0.5))

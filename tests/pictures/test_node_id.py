@@ -17,10 +17,12 @@ from vtkmodules.vtkCommonDataModel import vtkDataObject
 from vtkmodules.vtkFiltersCore import vtkArrayCalculator
 
 from perfield.pictures import topology
+from perfield.pictures.line_choice import LineChoice
 from perfield.run.collectives import COLLECTIVES, Communicator
 from perfield.topology import Device, Machine, Network, Part, place
 
 N_NODES, PER_NODE, COMM_OFFSET = 6, 4, 5.0
+OF_RANKS = LineChoice(most=100)  # a choice, so pairs of ranks have lines
 MESSAGE = np.dtype(
     [("source", "i4"), ("target", "i4"), ("call", "U22")]
     + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
@@ -63,7 +65,13 @@ def picture(comm_offset: float = COMM_OFFSET, collectives: bool = False):
     network = Network(("left", "right", "spine"), ((0, 2), (1, 2)), {host: host > "n2" for host in hosts})
     placement = place(ranks, dict.fromkeys(hosts, node), network)
     return topology(
-        run, frame, placement=placement, comm_offset=comm_offset, periodic_BC=True, without=without
+        run,
+        frame,
+        placement=placement,
+        comm_offset=comm_offset,
+        periodic_BC=True,
+        without=without,
+        lines=OF_RANKS,
     )
 
 

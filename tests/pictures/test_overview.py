@@ -116,6 +116,7 @@ def test_lines_stay_between_nodes_if_switches_are_unknown(tmp_path):
     assert lines.GetNumberOfCells() == 200
     assert lines.GetCellData().GetArray("source_node")
     assert "200 of 240 lines drawn" in text(lines, "in_words")
+    assert vtk_to_numpy(lines.GetFieldData().GetArray("lines_left_out")).tolist() == [40]
 
 
 def test_a_line_and_the_one_back_do_not_cover_each_other(tmp_path):

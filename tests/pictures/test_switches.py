@@ -15,6 +15,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield
 from perfield.pictures import topology, topology_scene
+from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.topology_picture import OPTIONAL_LAYERS
 from perfield.topology import Network, place
 from twins import twin
@@ -28,7 +29,9 @@ MESSAGE = np.dtype(
 )
 
 
-def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), without=(), **values):
+def picture(
+    hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), without=(), lines=None, **values
+):
     """A picture of a run with a rank on each host, of one step."""
     entries = [{"host": host, "boot_id": host, "cpuset": str(cpu)} for cpu, host in enumerate(hosts)]
     run = SimpleNamespace(
@@ -38,7 +41,9 @@ def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=
     frame = SimpleNamespace(
         kind="step", label=0, values=values, messages=np.array(list(messages), MESSAGE), collectives=None
     )
-    return topology(run, frame, topology_scene(run, place(entries, {}, network), without=without))
+    return topology(
+        run, frame, topology_scene(run, place(entries, {}, network), without=without, lines=lines)
+    )
 
 
 def column(dataset, name: str) -> list:
@@ -95,7 +100,8 @@ def test_run_that_passes_no_known_switch_shows_none(hosts, network):
 
 def test_messages_carry_hops_and_what_their_ranks_share():
     between = [(0, 1, "isend", 1, 8, 0, 8), (0, 2, "isend", 1, 8, 0, 8)]
-    messages = picture(("n1", "n2", "n3"), messages=between).messages
+    assert column(picture(("n1", "n2", "n3"), messages=between).messages, "hops") == [1, 3], "of nodes"
+    messages = picture(("n1", "n2", "n3"), messages=between, lines=LineChoice(most=9)).messages
     assert column(messages, "hops") == [1, 3]
     assert column(messages, "same_switch") == [1, 0]
     assert column(messages, "same_node") == column(messages, "same_package") == [0, 0]

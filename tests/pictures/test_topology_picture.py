@@ -20,6 +20,7 @@ from vtkmodules.vtkIOXML import vtkXMLPolyDataReader, vtkXMLPolyDataWriter
 
 import perfield
 from perfield.pictures import topology, topology_scene
+from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.topology_picture import STATIC_LAYERS
 from perfield.topology import LEVELS
 
@@ -72,6 +73,9 @@ def corners(dataset) -> np.ndarray:
 def lines_by_pair(messages) -> dict[tuple[int, int], np.ndarray]:
     pairs = zip(column(messages, "source").tolist(), column(messages, "target").tolist())
     return dict(zip(pairs, corners(messages)))
+
+
+OF_RANKS = LineChoice(most=100)  # a choice, so pairs of ranks have lines
 
 
 def test_machine_has_a_rectangle_per_used_part(tmp_path):
@@ -232,7 +236,7 @@ def test_plane_of_a_node_lies_behind_all_its_cells(tmp_path):
 def test_message_line_runs_from_sender_to_below_receiver(tmp_path):
     run = fake_run(tmp_path, [("n1", "0"), ("n1", "4"), ("n2", "0")], comm_offset=4, inter_node_offset=6)
     messages = [(a, b, "isend", 1, 8, 0, 8) for a, b in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 1)]]
-    picture = topology(run, fake_frame(3, messages)).messages
+    picture = topology(run, fake_frame(3, messages), lines=OF_RANKS).messages
     lines = lines_by_pair(picture)
     np.testing.assert_allclose(lines[0, 1], [[1.5, 0, 0], [13.5, -4, 0]])
     np.testing.assert_allclose(lines[1, 0], [[13.5, 0, 0], [1.5, -4, 0]])
@@ -247,17 +251,43 @@ def test_periodic_messages_leave_at_the_near_side(tmp_path):
     ranks = [(f"n{i}", "0") for i in range(4)]
     messages = [(a, b, "isend", 1, 8, 0, 8) for a, b in [(0, 3), (3, 0), (0, 1), (3, 2)]]
     run, frame = fake_run(tmp_path, ranks, periodic_BC=True), fake_frame(4, messages)
-    ends = {pair: line[1, 2] for pair, line in lines_by_pair(topology(run, frame).messages).items()}
+    lines = lines_by_pair(topology(run, frame, lines=OF_RANKS).messages)
+    ends = {pair: line[1, 2] for pair, line in lines.items()}
     assert ends == {(0, 3): -5, (3, 0): 20, (0, 1): 5, (3, 2): 10}
-    direct = lines_by_pair(topology(run, frame, periodic_BC=False).messages)
+    direct = lines_by_pair(topology(run, frame, lines=OF_RANKS, periodic_BC=False).messages)
     assert direct[0, 3][1, 2] == 15
     assert direct[3, 0][1, 2] == 0
 
 
 def test_periodic_setting_ignores_two_nodes(tmp_path):
     run = fake_run(tmp_path, [("n1", "0"), ("n2", "0")], periodic_BC=True)
-    lines = lines_by_pair(topology(run, fake_frame(2, [(0, 1, "isend", 1, 8, 0, 8)])).messages)
+    frame = fake_frame(2, [(0, 1, "isend", 1, 8, 0, 8)])
+    lines = lines_by_pair(topology(run, frame, lines=OF_RANKS).messages)
     assert lines[0, 1][1, 2] == 5
+
+
+def test_several_nodes_have_one_line_per_pair_of_them(tmp_path):
+    ranks = [("n1", "0"), ("n1", "4"), ("n2", "0"), ("n2", "4"), ("n3", "0")]
+    run = fake_run(tmp_path, ranks, comm_offset=4, inter_node_offset=6, periodic_BC=True)
+    rows = [(0, 1, 50), (0, 2, 10), (1, 2, 20), (1, 3, 5), (2, 0, 7), (4, 0, 8)]
+    picture = topology(run, fake_frame(5, [(a, b, "isend", 1, n, 0, n) for a, b, n in rows])).messages
+    ends = list(zip(column(picture, "source_node").tolist(), column(picture, "target_node").tolist()))
+    sums = dict(zip(ends, zip(column(picture, "sent_count"), column(picture, "sent_bytes"))))
+    assert sums == {(0, 1): (3, 35), (1, 0): (1, 7), (2, 0): (1, 8)}
+    lines = dict(zip(ends, corners(picture)))
+    np.testing.assert_allclose(lines[0, 1], [[7.5, 0, 0], [7.5, -4, 6]])
+    assert lines[2, 0][1][2] == 18, "leaves at the near side"
+    assert texts(picture, "in_words") == ["one line per pair of nodes; 50 % of the bytes stay inside a node"]
+    of_ranks = [vtk_to_numpy(picture.GetFieldData().GetArray(name)) for name in ("source", "target")]
+    assert list(zip(*of_ranks)) == [row[:2] for row in rows], "for picks"
+
+
+def test_too_many_pairs_of_nodes_are_counted(tmp_path):
+    run = fake_run(tmp_path, [(f"n{i}", "0") for i in range(16)])
+    messages = [(a, b, "isend", 1, 9, 0, 9) for a in range(16) for b in range(16) if a != b]
+    picture = topology(run, fake_frame(16, messages)).messages
+    assert picture.GetNumberOfCells() == 200
+    assert vtk_to_numpy(picture.GetFieldData().GetArray("lines_left_out")).tolist() == [40]
 
 
 def test_pair_has_one_line_with_values_per_call(tmp_path):
@@ -402,7 +432,7 @@ def test_run_directory_becomes_a_topology_picture(tmp_path):
         text = (MACHINES / "two-packages-4-cores.xml").read_text()
         (path / "machine" / f"{host}.xml").write_text(text)
     run = perfield.open(path)
-    picture = topology(run, run.frame(1))
+    picture = topology(run, run.frame(1), lines=OF_RANKS)
     assert column(picture.ranks, "node_id").tolist() == [0, 0, 1, 1]
     assert column(picture.ranks, "core_id").tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MESH_HELP = """\
 a mesh on disk: a file with an array of ranks (.case of EnSight, .vtu, .cgns, ...), pieces of all ranks
-(.pvtu, .pvd, .e.4.0 of Exodus), a table of boxes (.csv: rank,x0,x1,y0,y1,z0,z1), or an OpenFOAM case;
-docs/meshes.md lists all. `boxes` shows a box for each rank, whatever mesh there is"""
+(.pvtu, .pvd, .e.4.0 of Exodus), a table of boxes (.csv: rank,x0,x1,y0,y1,z0,z1), an AMReX plotfile,
+or an OpenFOAM case; docs/meshes.md lists all. `boxes` shows a box for each rank, whatever mesh there is"""
 GRID_HELP = """\
 show a box for each rank in a grid of these lengths along x, y and z, as 4x2x2; also
 4x2x2,order=zyx (ranks count along z first; default: as fits the messages) and 4x2x2,periodic=xz"""

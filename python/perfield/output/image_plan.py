@@ -269,7 +269,7 @@ def without_images(description: dict[str, Any], fields: Sequence[str] | None) ->
     if crowded and (fields is None or _message_arrays(description).intersection(names)):
         said.append(
             f"no image of messages as lines, as {max(crowded.values()):,} would be left out: the matrix "
-            "shows all, --lines-from RANKS draws those of some, --nodes cells those between nodes"
+            "shows all, --lines-from RANKS draws those of some"
         )
     said += [
         f"no image of {', '.join(of)}: {value} everywhere, in all steps" for value, of in constant.items()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.catalyst_scripts.layouts import DEFAULT
 from perfield.catalyst_scripts.owned_folder import OwnedFolder
@@ -26,10 +26,11 @@ from perfield.output.main_arrays import with_values_over_steps
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
-from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
+from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
 from perfield.pictures.line_choice import LEFT_OUT
 from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
+from perfield.pictures.piece_messages import PieceMessages
 from perfield.pictures.pieces import SomePieces, StoredPieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
 from perfield.topology import Placement, placement_of
@@ -76,6 +77,8 @@ class PictureSeries:
         if self.geometry is not None and self.geometry.fields is not None:
             fields = [*self.geometry.fields, *self.survey.over_steps]
             self.geometry = replace(self.geometry, fields=fields)
+        if self.geometry is not None:
+            self._messages = PieceMessages(self.run, self.geometry.pieces, self.geometry.lines)
 
     def estimate(self) -> int:
         """Estimates the bytes that `write` will take by writing a sample of the middle step."""
@@ -86,7 +89,7 @@ class PictureSeries:
             if self.geometry is not None:
                 each += self._sampled_geometry_bytes(frame, folder)
                 messages = Series(folder, "messages")
-                messages.add_one(frame.index, 0.0, self._message_lines(frame))
+                messages.add_one(frame.index, 0.0, self._messages.of(frame))
                 each += messages.bytes
             if self.topology is not None:
                 static = Series(folder, "static")
@@ -128,10 +131,10 @@ class PictureSeries:
                 options = replace(self.geometry, offsets=True)
                 pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
-                lines = self._message_lines(frame)
-                arrays["messages"].note(number, lines)
-                crowded["messages"] = max(crowded["messages"], _left_out(lines))
-                made["messages"].add_one(number, time, lines)
+                messages = self._messages.of(frame)
+                arrays["messages"].note(number, messages)
+                crowded["messages"] = max(crowded["messages"], _left_out(messages))
+                made["messages"].add_one(number, time, messages)
             if self.topology is not None:
                 layers = topology(self.run, frame, self.topology).layers()
                 for layer, dataset in layers.items():
@@ -157,9 +160,6 @@ class PictureSeries:
     def _frame(self, number: int) -> Frame:
         """A frame with the values over all steps beside its own."""
         return with_values_over_steps(self.run.frame(number), self.survey, self.arrays)
-
-    def _message_lines(self, frame: Frame) -> vtkPolyData:
-        return geometry_messages(self.run, frame, self.geometry.pieces, self.geometry.lines)
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
         pieces = self.geometry.pieces if self.geometry is not None else None

@@ -22,6 +22,7 @@ FAR_BEYOND = 1.25  # times the end of a scale
 # Arrays that name or place things, beside fields declared so; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
+    *("lower_rank", "higher_rank"),
     *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),
     *("same_node", "same_package", "same_numa", "same_switch", "hops"),
 }

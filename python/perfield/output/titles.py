@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 WORDS = {
     "source": "messages by sending rank",
     "target": "messages by receiving rank",
+    "lower_rank": "faces by lower rank",
+    "higher_rank": "faces by higher rank",
     "inside_node": "messages inside a node",
     "sent_count": "messages sent",
     "sent_bytes": "bytes sent",

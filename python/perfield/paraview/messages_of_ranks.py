@@ -21,11 +21,11 @@ from perfield.paraview.runs import (
 )
 from perfield.paraview.tubes import TUBES, as_tubes
 from perfield.pictures.blocks import attach
-from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.lines import calls_of
 from perfield.pictures.machine_values import LARGEST
 from perfield.pictures.mesh_messages import exchanged_with, focus_values
+from perfield.pictures.piece_messages import geometry_messages
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
 from perfield.topology import select

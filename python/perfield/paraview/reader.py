@@ -15,7 +15,7 @@ from perfield.paraview.calls import warn
 from perfield.paraview.proxies import Choice, Proxy, Text
 from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, run_at, words_in
 from perfield.pictures.blocks import MeshMissingError
-from perfield.pictures.geometry_picture import GeometryOptions, geometry, geometry_messages, per_cell_fields
+from perfield.pictures.geometry_picture import GeometryOptions, geometry, per_cell_fields
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
 from perfield.text import did_you_mean
@@ -133,7 +133,7 @@ def _picture(
         layers["measurements"].GetCellData().SetActiveScalars(COMPUTING)
         return named_blocks(layers)
     if picture == MESSAGES:
-        lines = geometry_messages(opened.run, frame, opened.pieces)
+        lines = opened.messages.of(frame)
         lines.GetCellData().SetActiveScalars("sent_bytes")
         return named_blocks({"messages": lines})
     chosen = None if names is None else [*names, *opened.survey.over_steps]

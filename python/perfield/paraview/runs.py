@@ -33,6 +33,7 @@ from perfield.output.survey import Survey, survey
 from perfield.pictures.blocks import shallow
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.overview import Overview
+from perfield.pictures.piece_messages import PieceMessages
 from perfield.pictures.pieces import Pieces
 from perfield.pictures.shown_mesh import shown_pieces
 from perfield.pictures.topology_picture import TopologyScene, topology_scene
@@ -74,11 +75,17 @@ class OpenRun:
         pieces, self._mesh_sentences = shown_pieces(self.run, self._mesh or None)
         return pieces
 
+    @cached_property
+    def messages(self) -> PieceMessages:
+        """The messages between the pieces. Raises MeshMissingError if there are none."""
+        return PieceMessages(self.run, self.pieces)
+
     def use_mesh(self, mesh: str) -> None:
         """Takes the mesh from a place on disk from now on; "" is where the run has it."""
         if mesh != self._mesh:
             self._mesh = mesh
-            self.__dict__.pop("pieces", None)
+            for name in ("pieces", "messages"):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def placement(self) -> Placement:
@@ -120,7 +127,7 @@ class OpenRun:
         before = self.run.until, len(self.run), self.run.state
         self.run.refresh()
         if (self.run.until, len(self.run), self.run.state) != before:
-            for name in ("times", "survey", "pieces", "placement"):
+            for name in ("times", "survey", "pieces", "messages", "placement"):
                 self.__dict__.pop(name, None)
             self._scene = None
 

@@ -11,9 +11,9 @@ from perfield.analysis.pair_keys import pair_keys
 from perfield.paraview.proxies import RUN_PATH, Choice, Number, Proxy
 from perfield.paraview.runs import OpenRun, blocks_of, mark, named_blocks, shown_in
 from perfield.paraview.tubes import TUBES, as_tubes
-from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice, group_of
 from perfield.pictures.lines import Pairs, pairs_of
+from perfield.pictures.piece_messages import geometry_messages
 from perfield.pictures.topology_picture import topology
 from perfield.run import Frame
 

@@ -13,7 +13,7 @@ _MODULE_OF = {
     "GeometryOptions": "geometry_picture",
     "choose_pieces": "pieces",
     "geometry": "geometry_picture",
-    "geometry_messages": "geometry_picture",
+    "geometry_messages": "piece_messages",
     "TopologyPicture": "topology_picture",
     "TopologyScene": "topology_picture",
     "topology": "topology_picture",

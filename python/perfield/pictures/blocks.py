@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
-from vtkmodules.vtkCommonCore import vtkPoints, vtkUnsignedCharArray
+from vtkmodules.vtkCommonCore import vtkIdList, vtkPoints, vtkUnsignedCharArray
 from vtkmodules.vtkCommonDataModel import (
     vtkCellArray,
     vtkDataSet,
@@ -22,6 +22,7 @@ from vtkmodules.vtkCommonDataModel import (
     vtkStructuredGrid,
     vtkUnstructuredGrid,
 )
+from vtkmodules.vtkFiltersCore import vtkExtractCells
 
 from perfield import _bridge
 from perfield.pictures.free_memory import free_bytes
@@ -119,6 +120,24 @@ def shallow(dataset: vtkDataSet) -> vtkDataSet:
     copy = dataset.NewInstance()
     copy.ShallowCopy(dataset)
     return copy
+
+
+def cells_of(dataset: vtkDataSet, cells: np.ndarray) -> vtkUnstructuredGrid:
+    """Some cells of a dataset, by their numbers, with their points and arrays."""
+    ids = vtkIdList()
+    ids.SetNumberOfIds(len(cells))
+    for place, cell in enumerate(cells.tolist()):
+        ids.SetId(place, cell)
+    extract = vtkExtractCells()
+    extract.SetInputData(dataset)
+    extract.SetCellList(ids)
+    extract.Update()
+    grid = shallow(extract.GetOutput())
+    for data in (grid.GetCellData(), grid.GetPointData()):
+        data.RemoveArray("vtkOriginalCellIds")
+        data.RemoveArray("vtkOriginalPointIds")
+    grid.GetFieldData().Initialize()
+    return grid
 
 
 def is_owned(dataset: vtkDataSet) -> np.ndarray:

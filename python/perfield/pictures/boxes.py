@@ -34,15 +34,21 @@ class Boxes:
     """A box for each rank that has a place, the same in all steps.
 
     way, notes : for titles, and for the user. place : gives (n_ranks, 3) the middles, NaN for a rank without
-    one; called when the first box is requested. size : of all boxes, three.
+    one; called when the first box is requested. size : of all boxes, three. gap : between boxes that are
+    neighbours in space.
     """
 
     are_cells = False  # a box is no cell of the program
 
     def __init__(
-        self, way: str, place: Callable[[], np.ndarray], size: Sequence[float], notes: Sequence[str]
+        self,
+        way: str,
+        place: Callable[[], np.ndarray],
+        size: Sequence[float],
+        notes: Sequence[str],
+        gap: float = 1.0 - SIDE,
     ):
-        self.way, self.origin, self.notes = way, "the run", list(notes)
+        self.way, self.origin, self.notes, self.gap = way, "the run", list(notes), gap
         self._place, self._size = place, size
 
     @cached_property
@@ -216,7 +222,8 @@ def boxes_by_messages(run: AnyRun) -> Boxes:
         flat = placed_by_messages(run.n_ranks, source, target, amount)
         return np.hstack([flat, np.zeros((run.n_ranks, 1))])
 
-    return Boxes("boxes placed by messages, not by space", place, (SIDE, SIDE, HEIGHT), notes)
+    way = "boxes placed by messages, not by space"
+    return Boxes(way, place, (SIDE, SIDE, HEIGHT), notes, gap=0.0)  # neighbours need not share a face
 
 
 def _without(run: AnyRun, with_box: np.ndarray, why: str) -> list[str]:

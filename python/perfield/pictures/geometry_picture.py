@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkStringArray
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.pictures.blocks import MeshMissingError, centre_and_size, check_room, owned_cells
 from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.line_choice import LineChoice
-from perfield.pictures.mesh_messages import focus_values, message_lines
+from perfield.pictures.mesh_messages import focus_values
 from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
 
@@ -146,16 +146,6 @@ def ranks_without_mesh(run: AnyRun, frame: Frame, pieces: Pieces) -> list[int]:
         for rank in range(run.n_ranks)
         if not any(dataset.GetNumberOfPoints() for _, dataset in pieces.blocks(rank, frame))
     ]
-
-
-def geometry_messages(
-    run: AnyRun, frame: Frame, pieces: Pieces | None = None, lines: LineChoice | None = None
-) -> vtkPolyData:
-    """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`.
-
-    lines : which messages become lines; None takes all.
-    """
-    return message_lines(frame, *centres_and_sizes(run, frame, pieces or choose_pieces(run)), lines)
 
 
 def centres_and_sizes(run: AnyRun, frame: Frame, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:

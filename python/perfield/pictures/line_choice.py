@@ -71,10 +71,14 @@ class LineChoice:
         drawn, words = heaviest(pairs, self.most)
         return drawn, "; ".join(filter(None, (self.words, words)))
 
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody chose which messages become lines."""
+        return self.is_all and self.most == DRAWN
+
     def unasked(self, pairs: Pairs) -> int:
         """How many of the pairs get no line, where nobody chose which do."""
-        is_default = self.is_all and self.most == DRAWN
-        return max(len(pairs.source) - self.most, 0) if is_default else 0
+        return max(len(pairs.source) - self.most, 0) if self.is_default else 0
 
 
 def group_of(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:

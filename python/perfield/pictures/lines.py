@@ -301,15 +301,7 @@ def line_ends(
     unknown = pairs.target == UNKNOWN
     sender = cell_of[pairs.source]
     receiver = np.where(unknown, sender, cell_of[np.maximum(pairs.target, 0)])
-    nodes = np.stack([cells.node[sender], cells.node[receiver]], axis=1).astype(np.float32)
-    target_z = cells.z[receiver]
-    last = len(cells.node_z) - 1
-    if periodic_BC and last > 1:
-        to_last = (cells.node[sender] == 0) & (cells.node[receiver] == last)
-        to_first = (cells.node[sender] == last) & (cells.node[receiver] == 0)
-        nodes[to_last, 1], nodes[to_first, 1] = -1, last + 1
-        target_z = np.where(to_last, 2 * cells.node_z[0] - cells.node_z[1], target_z)
-        target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
+    nodes, target_z = _towards(cells.node[sender], cells.node[receiver], cells, periodic_BC)
     sideways = np.where(unknown, STUB * cells.width[sender], 0.0)
     ends = np.empty((len(sender), 2, 3), np.float32)
     ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = x_of[pairs.source] + sideways, 0, cells.z[sender]
@@ -318,6 +310,38 @@ def line_ends(
     ends[:, 1, 2] = target_z
     inside_node = cells.node[sender] == cells.node[receiver]
     return ends, nodes, np.where(unknown, 2, inside_node).astype(np.uint8)
+
+
+def bundle_ends(
+    pairs: Pairs, cells: Cells, comm_offset: float, periodic_BC: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of a line for each pair of nodes, from the middle of one to below that of the other, and
+    their nodes, as `line_ends` has them."""
+    low, high = np.full(len(cells.node_z), np.inf), np.full(len(cells.node_z), -np.inf)
+    node = cells.node[cells.measurements]
+    np.minimum.at(low, node, cells.line_x)
+    np.maximum.at(high, node, cells.line_x)
+    middle = np.where(low <= high, (low + high) / 2, 0.0)
+    nodes, target_z = _towards(pairs.source, pairs.target, cells, periodic_BC)
+    ends = np.zeros((len(pairs.source), 2, 3), np.float32)
+    ends[:, 0, 0], ends[:, 0, 2] = middle[pairs.source], cells.node_z[pairs.source]
+    ends[:, 1, 0], ends[:, 1, 1], ends[:, 1, 2] = middle[pairs.target], -comm_offset, target_z
+    return ends, nodes
+
+
+def _towards(
+    start: np.ndarray, end: np.ndarray, cells: Cells, periodic_BC: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes at both ends of lines, float32 (n, 2), and how deep the second end is; beyond the picture
+    where a line leaves it."""
+    nodes = np.stack([start, end], axis=1).astype(np.float32)
+    target_z, last = cells.node_z[end], len(cells.node_z) - 1
+    if periodic_BC and last > 1:
+        to_last, to_first = (start == 0) & (end == last), (start == last) & (end == 0)
+        nodes[to_last, 1], nodes[to_first, 1] = -1, last + 1
+        target_z = np.where(to_last, 2 * cells.node_z[0] - cells.node_z[1], target_z)
+        target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
+    return nodes, target_z
 
 
 def placed(pairs: Pairs, cells: Cells) -> np.ndarray:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Boxes in space that a table lists (.csv), for codes that write no mesh."""
+"""Boxes in space that a file lists: a table (.csv), for codes that write no mesh, or an AMReX plotfile."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ MOST_BOXES = 1_000_000
 
 
 @dataclass(frozen=True)
-class _Table:
+class BoxTable:
     """rank : (n_boxes,) int64. ends : (n_boxes, 6), x0, x1, y0, ... of each. fields : further columns."""
 
     rank: np.ndarray
@@ -38,15 +38,17 @@ class _Table:
 class ListedBoxes:
     """The boxes that a file lists for each rank, the same in all steps; their further numbers are own fields.
 
-    Raises MeshMissingError, with what is wrong, for a file that is no such table or is of another run.
+    read : makes the table. Raises MeshMissingError, with what is wrong, for a file that is no such table or
+    is of another run.
     """
 
     are_cells = False  # a box holds cells whose number nobody knows
+    gap = 0.0  # between boxes that are neighbours
 
-    def __init__(self, path: Path, n_ranks: int):
+    def __init__(self, path: Path, n_ranks: int, read: Callable[[Path], BoxTable]):
         self.origin, self.place, self.way = str(path), path, f"boxes from {path.name}"
         try:
-            table = _table(path)
+            table = read(path)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise MeshMissingError(f"boxes {path} cannot be read: {error}") from error
         unknown = np.unique(table.rank[(table.rank < 0) | (table.rank >= n_ranks)])
@@ -82,7 +84,8 @@ class ListedBoxes:
         return box
 
 
-def _table(path: Path) -> _Table:
+def table_of(path: Path) -> BoxTable:
+    """The boxes of a .csv file. Raises MeshMissingError, OSError, or csv.Error."""
     rows = csv.DictReader(io.StringIO(safe_read(path).decode()), skipinitialspace=True)
     names = [(name or "").strip() for name in rows.fieldnames or ()]
     missing = [name for name in ("rank", *ENDS[:4]) if name not in names]
@@ -114,4 +117,4 @@ def _table(path: Path) -> _Table:
         )
     if not len(rank):
         raise MeshMissingError(f"{path} lists no box; expected {TABLE}.")
-    return _Table(rank.astype(np.int64), ends, columns)
+    return BoxTable(rank.astype(np.int64), ends, columns)

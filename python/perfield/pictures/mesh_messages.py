@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws messages on the mesh.
 
-Lines join the centres of pieces whose ranks communicate. One array per possible peer would be too many, so
-only a few chosen ranks f get arrays: on every piece, what its rank exchanges with f.
+The faces between two pieces have what their ranks send each other. Where the user chooses messages, or pieces
+share no faces, lines join the centres of pieces. One array per possible peer would be too many, so only a few
+chosen ranks f get arrays: on every piece, what its rank exchanges with f.
 """
 
 from __future__ import annotations
@@ -15,10 +16,19 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
+from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.pictures.line_choice import LEFT_OUT, LineChoice
-from perfield.pictures.lines import calls_of, joined, pairs_of, radii, unknown_of
-from perfield.pictures.topology_polydata import attach_names, attach_numbers, attach_to_points
+from perfield.pictures.lines import DRAWN, Pairs, calls_of, joined, pairs_of, radii, unknown_of
+from perfield.pictures.shared_faces import Faces
+from perfield.pictures.topology_polydata import (
+    attach,
+    attach_names,
+    attach_numbers,
+    attach_to_points,
+    polygons,
+)
 from perfield.run.frame import UNKNOWN
+from perfield.text import in_percent
 
 if TYPE_CHECKING:
     from perfield.run import Frame
@@ -74,6 +84,64 @@ def message_lines(
     attach_names(lines, "in_words", [words] if words else [])
     attach_numbers(lines, LEFT_OUT, [choice.unasked(kept)])
     return lines
+
+
+def message_faces(frame: Frame, faces: Faces, words: str = "") -> vtkPolyData:
+    """The faces between pieces whose ranks exchange messages in a frame.
+
+    Cell arrays: lower_rank, higher_rank and the values of `lines.Pairs`, the sums over both directions.
+    in_words in the field data says what passes between other ranks. words : added to that.
+    """
+    pairs = pairs_of(frame)
+    pairs = both_ways(pairs.chosen(pairs.source != pairs.target))
+    keys = pair_keys(pairs.source, pairs.target)
+    of_face = pair_keys(faces.ranks[:, 0], faces.ranks[:, 1])
+    pair = np.minimum(np.searchsorted(keys, of_face), max(len(keys) - 1, 0))
+    talks = keys[pair] == of_face if len(keys) else np.zeros(len(of_face), bool)
+    shown, pair = faces.chosen(talks), pair[talks]
+    dataset = polygons(shown.points, shown.sizes)
+    attach(dataset, {"lower_rank": shown.ranks[:, 0], "higher_rank": shown.ranks[:, 1]})
+    attach(dataset, {name: column[pair] for name, column in pairs.values.items()})
+    sent = pairs.values["sent_bytes"]
+    rest = float(sent.sum() - sent[np.unique(pair)].sum())
+    if rest > 0:
+        share = in_percent(rest / float(sent.sum()))
+        words = (
+            f"{words}{'; ' * bool(words)}{share} of the bytes pass between ranks whose pieces share no face"
+        )
+    attach_names(dataset, "in_words", [words] if words else [])
+    return dataset
+
+
+def carried(frame: Frame, faces: Faces) -> bool | None:
+    """Whether faces show messages better than lines: these are too many, or faces have most of the bytes.
+
+    None if no rank sends a message to another in the frame.
+    """
+    pairs = pairs_of(frame)
+    pairs = pairs.chosen(pairs.source != pairs.target)
+    if not len(pairs.source) or not len(faces.ranks):
+        return False if len(pairs.source) else None
+    ends = np.sort(np.stack([pairs.source, pairs.target]), axis=0)
+    shared = np.isin(pair_keys(*ends), pair_keys(faces.ranks[:, 0], faces.ranks[:, 1]))
+    weight = pairs.values["sent_bytes"]
+    most = 2 * float(weight[shared].sum()) >= float(weight.sum())
+    return bool(shared.any() and (most or len(shared) > DRAWN))
+
+
+def both_ways(pairs: Pairs) -> Pairs:
+    """The sums over both directions of each pair; the source is the lower rank."""
+    ends = np.sort(np.stack([pairs.source, pairs.target]), axis=0)
+    keys, pair = np.unique(pair_keys(*ends), return_inverse=True)
+    values = {}
+    for name, column in pairs.values.items():
+        known = ~np.isnan(column)
+        total = np.zeros(len(keys))
+        add = np.maximum if name == "largest_bytes" else np.add
+        add.at(total, pair.ravel()[known], column[known])
+        total[np.bincount(pair.ravel()[known], minlength=len(keys)) == 0] = np.nan
+        values[name] = total
+    return Pairs(*ends_of(keys), values)
 
 
 def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, np.ndarray]:

@@ -8,20 +8,19 @@ value of its ranks, so that one slow rank among a million shows; a strip below i
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 from vtkmodules.vtkFiltersCore import vtkAppendPolyData
 
-from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
 from .collectives import clashes, overview_layer
-from .line_choice import LineChoice, group_of
-from .lines import Pairs, added_up, calls_of, radii
+from .line_choice import LEFT_OUT, LineChoice
+from .lines import Pairs, radii
 from .machine_values import CLASSES, LARGEST, NOT_AVERAGED, RankGroups
+from .node_pairs import NodePairs
 from .row_labels import write
 from .topology_polydata import (
     attach,
@@ -72,9 +71,9 @@ class Overview:
         self.notes = (*placement.notes, *clashes(communicators))
         self._communicators = communicators
         self._statistics = statistics
-        self._lines = lines
-        self._groups: _Groups | None = None
         self._grid = grid(placement.switches)
+        blocks = self._grid.block if self._grid.has_switches else None
+        self._bundles = NodePairs(placement.node_id, lines, blocks)
         placed = np.flatnonzero(placement.node_id >= 0)
         self._values = RankGroups(placement.node_id[placed], placed, len(placement.nodes))
         self._sharing = sharing(placement)
@@ -206,7 +205,8 @@ class Overview:
         return attach_words(bars), RankGroups(group[below], placed[below], len(shown))
 
     def _messages(self, frame: Frame) -> vtkPolyData:
-        pairs, between, words, left_out = self._pairs(frame)
+        bundles = self._bundles.of(frame)
+        pairs, between = bundles.pairs, bundles.between
         if between == "nodes":
             where, radius = np.stack([self._grid.x, self._grid.y], axis=1), LINE_RADIUS
         else:
@@ -226,8 +226,9 @@ class Overview:
         if between != "nodes":
             nodes = self._middle_node[nodes]
         attach_nodes(dataset, nodes.ravel())
-        attach_numbers(dataset, "messages_not_drawn", left_out)
-        attach_names(dataset, "in_words", [words] if words else [])
+        attach_numbers(dataset, "messages_not_drawn", bundles.not_drawn)
+        attach_numbers(dataset, LEFT_OUT, [bundles.unasked])
+        attach_names(dataset, "in_words", [bundles.words])
         return dataset
 
     @property
@@ -250,72 +251,6 @@ class Overview:
         first[self._grid.block[::-1]] = np.arange(len(self._grid.block))[::-1]
         arrays = {f"{end}_switch": self._grid.switch[getattr(pairs, end)] for end in ("source", "target")}
         return {**arrays, "hops": switches.hops(first[pairs.source], first[pairs.target])}
-
-    def _pairs(self, frame: Frame) -> tuple[Pairs, str, str, list[float]]:
-        """The pairs that become lines, of nodes or of blocks; which ("nodes" or "switches"); words; what is
-        not drawn: count and bytes of messages with a rank that has no place."""
-        messages = frame.messages
-        ends = np.stack([messages["source"], messages["target"]])
-        if self._groups is None or not np.array_equal(ends, self._groups.ends):
-            self._groups = self._grouped(ends)
-        groups = self._groups
-        size = {what: messages[what].astype(float) for what in ("count", "bytes")}
-        left_out = [float(values.sum() - values[groups.placed].sum()) for values in size.values()]
-        total = float(size["bytes"][groups.kept].sum())
-        sums = {
-            f"sent_{what}": np.bincount(groups.pair, values[groups.rows], len(groups.source))
-            for what, values in size.items()
-        }
-        drawn, words = self._lines.heaviest(Pairs(groups.source, groups.target, sums))
-        inside = total - float(sums["sent_bytes"].sum())
-        sentences = [f"one line per pair of {groups.between}", words]
-        if inside > 0:
-            share = f"{inside / total:.0%}".replace("%", " %")
-            within = "a node" if groups.between == "nodes" else "a switch"
-            sentences.append(f"{share} of the bytes stay inside {within}")
-        is_drawn = np.zeros(len(groups.source), bool)
-        keys = pair_keys(groups.source, groups.target)
-        is_drawn[np.searchsorted(keys, pair_keys(drawn.source, drawn.target))] = True
-        rows = is_drawn[groups.pair]
-        chosen = messages[groups.rows[rows]]
-        chosen["source"], chosen["target"] = (
-            end[groups.pair[rows]] for end in (groups.source, groups.target)
-        )
-        pairs = added_up(chosen, calls_of(frame))
-        return pairs, groups.between, "; ".join(filter(None, sentences)), left_out
-
-    def _grouped(self, ends: np.ndarray) -> _Groups:
-        """Groups messages by pair of nodes; of switches, if these are known and the former are too many."""
-        node = [group_of(self.placement.node_id, end) for end in ends]
-        placed = (node[0] >= 0) & (node[1] >= 0)
-        kept = placed if self._lines.is_all else placed & self._lines.keeps(*ends)
-        group, between = node, "nodes"
-        rows = np.flatnonzero(kept & (node[0] != node[1]))
-        keys, pair = np.unique(pair_keys(node[0][rows], node[1][rows]), return_inverse=True)
-        if self._grid.has_switches and len(keys) > self._lines.most:
-            group, between = [group_of(self._grid.block, end) for end in node], "switches"
-            rows = np.flatnonzero(kept & (group[0] != group[1]))
-            keys, pair = np.unique(pair_keys(group[0][rows], group[1][rows]), return_inverse=True)
-        return _Groups(ends, placed, kept, rows, pair, *ends_of(keys), between)
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """Which messages belong to which pair of nodes or blocks; the same in all frames with the same peers.
-
-    ends : int32 (2, n_messages), source and target. placed, kept : bool (n_messages,), both ends have a
-    place; and they may become lines. rows : int64 (n,), the messages between different groups. pair : int64
-    (n,), their pair. source, target : int32 (n_pairs,). between : "nodes" or "switches".
-    """
-
-    ends: np.ndarray
-    placed: np.ndarray
-    kept: np.ndarray
-    rows: np.ndarray
-    pair: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    between: str
 
 
 def _planes(placement: Placement, places: Grid) -> vtkPolyData:

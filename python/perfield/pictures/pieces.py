@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.configuration import OF_GRID, setting
+from perfield.pictures.amrex_boxes import amrex_boxes, is_plotfile
 from perfield.pictures.blocks import (
     MeshError,
     MeshMissingError,
@@ -26,7 +28,7 @@ from perfield.pictures.blocks import (
 )
 from perfield.pictures.boxes import boxes_of_stated_grid
 from perfield.pictures.file_pieces import FilePieces, is_of_pieces
-from perfield.pictures.listed_boxes import ListedBoxes
+from perfield.pictures.listed_boxes import ListedBoxes, table_of
 from perfield.pictures.mesh_files import FORMATS
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 from perfield.pictures.rank_array import RankArrayPieces
@@ -178,9 +180,11 @@ def openfoam_case(run: AnyRun) -> str:
 def _on_disk(path: Path, run: AnyRun, rank_array: str | None) -> Pieces:
     if not path.exists():
         raise MeshMissingError(
-            f"mesh {path} does not exist; give a mesh file ({', '.join(sorted(FORMATS))}), or a "
-            "directory that holds processor0, processor1, ..."
+            f"mesh {path} does not exist; give a mesh file ({', '.join(sorted(FORMATS))}), an AMReX "
+            "plotfile, or a directory that holds processor0, processor1, ..."
         )
+    if is_plotfile(path):
+        return ListedBoxes(path, run.n_ranks, partial(amrex_boxes, n_ranks=run.n_ranks))
     if path.is_dir() or path.suffix == ".foam":
         return OpenFoamPieces(path if path.is_dir() else path.parent, run.n_ranks)
     if not path.is_file():
@@ -191,7 +195,7 @@ def _on_disk(path: Path, run: AnyRun, rank_array: str | None) -> Pieces:
 def pieces_of_file(path: Path, n_ranks: int, rank_array: str | None = None) -> Pieces:
     """The pieces that a file lists, else those that an array in it says. Raises MeshMissingError."""
     if path.suffix == ".csv":
-        return ListedBoxes(path, n_ranks)
+        return ListedBoxes(path, n_ranks, table_of)
     if not rank_array and is_of_pieces(path, n_ranks):
         pieces = FilePieces(path, n_ranks)
         pieces.check()

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonCore import vtkIdList
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
-from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkExtractCells
+from vtkmodules.vtkFiltersCore import vtkAppendFilter
 
-from perfield.pictures.blocks import MeshMissingError, shallow
+from perfield.pictures.blocks import MeshMissingError, cells_of, shallow
 from perfield.pictures.mesh_files import MeshFile, newest_time, newest_until, time_if_other
 from perfield.text import first_of, in_list
 
@@ -64,7 +63,7 @@ class RankArrayPieces:
             self._split(self._file.datasets(time), time)
         if rank not in self._of_rank:
             self._of_rank[rank] = [
-                (number, _cells_of(dataset, np.flatnonzero(ranks == rank)))
+                (number, cells_of(dataset, np.flatnonzero(ranks == rank)))
                 for number, (dataset, ranks) in enumerate(self._blocks)
                 if (ranks == rank).any()
             ]
@@ -216,20 +215,3 @@ def _of_most_points(dataset: vtkDataSet, of_points: np.ndarray) -> np.ndarray:
     with_points, first = np.unique(cell[order], return_index=True)
     found[with_points] = rank[order][first]
     return found
-
-
-def _cells_of(dataset: vtkDataSet, cells: np.ndarray) -> vtkUnstructuredGrid:
-    ids = vtkIdList()
-    ids.SetNumberOfIds(len(cells))
-    for place, cell in enumerate(cells.tolist()):
-        ids.SetId(place, cell)
-    extract = vtkExtractCells()
-    extract.SetInputData(dataset)
-    extract.SetCellList(ids)
-    extract.Update()
-    grid = shallow(extract.GetOutput())
-    for data in (grid.GetCellData(), grid.GetPointData()):
-        data.RemoveArray("vtkOriginalCellIds")
-        data.RemoveArray("vtkOriginalPointIds")
-    grid.GetFieldData().Initialize()
-    return grid

@@ -38,7 +38,7 @@ from perfield.topology import (
 
 from .collectives import CollectiveBars, clashes, short_name
 from .line_choice import LEFT_OUT, LineChoice
-from .lines import PairSums, line_ends, radii
+from .lines import PairSums, bundle_ends, line_ends, radii
 from .machine_values import (
     ADDED_UP_ON_DEVICES,
     LARGEST,
@@ -47,6 +47,7 @@ from .machine_values import (
     ranks_of_parts,
     ranks_of_switches,
 )
+from .node_pairs import NodePairs
 from .overview import Overview
 from .row_labels import row_labels
 from .thread_cells import places_of_threads, threads_of
@@ -98,7 +99,7 @@ class TopologyScene:
         TopologyPicture, without the values of a frame. planes,
         ranks, labels, links : as there.
     part_ranks, switch_ranks, device_ranks : which ranks each of their cells has. sharing : the ranks that
-        have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
+        have to share PUs. pair_sums, node_pairs : add up messages. statistics : as for topology_scene.
     comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown about
         the machine. without : the layers to leave out.
     """
@@ -120,6 +121,7 @@ class TopologyScene:
     device_ranks: RankGroups
     sharing: Sharing
     pair_sums: PairSums
+    node_pairs: NodePairs
     statistics: Collection[str] | None
     comm_offset: float
     periodic_BC: bool
@@ -154,7 +156,8 @@ class TopologyPicture:
         are there; in_words in the field data says what the others carry. messages_not_drawn in the field
         data holds count and bytes of messages with a rank that has no place. The point array radius is how
         thick a line is, in rows. hops, same_node, same_package, same_numa and same_switch say what a message
-        passes, as `ways_of` does.
+        passes, as `ways_of` does. Of several nodes, where nobody chose lines, there is one per pair of nodes:
+        source_node, target_node, hops and the same sums; the heaviest pairs of ranks are in the field data.
     labels : the names of the rows and the numbers of the ranks, as letters.
     switches : a cell per switch between the nodes: name (a number; `name_names` in the field data explains
         it), id (its number in the whole network), level (0 next to the nodes), n_ranks, n_nodes, and the
@@ -281,6 +284,7 @@ def topology_scene(
         device_ranks=RankGroups(used.user, np.searchsorted(cells.rank, used.rank), len(used.device)),
         sharing=sharing(placement),
         pair_sums=PairSums(cells),
+        node_pairs=NodePairs(placement.node_id, lines),
         statistics=statistics,
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
@@ -424,6 +428,9 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
+    """Lines between ranks; where nobody chose some and there are several nodes, one per pair of these."""
+    if scene.lines.is_default and len(scene.placement.nodes) > 1:
+        return _bundles(scene, frame)
     kept = scene.lines.kept(scene.pair_sums.of(frame))
     drawn, words = scene.lines.heaviest(kept)
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
@@ -437,6 +444,25 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     attach_names(dataset, "in_words", [words] if words else [])
     for what in COMMON:
         attach_names(dataset, f"{what}_names", ANSWERS)
+    return dataset
+
+
+def _bundles(scene: TopologyScene, frame: Frame) -> vtkPolyData:
+    bundles, switches = scene.node_pairs.of(frame), scene.placement.switches
+    pairs = bundles.pairs
+    ends, nodes = bundle_ends(pairs, scene.cells, scene.comm_offset, scene.periodic_BC)
+    arrays = {"source_node": pairs.source, "target_node": pairs.target}
+    arrays["inside_node"] = np.zeros(len(pairs.source), np.uint8)
+    dataset = attach(segments(ends), {**arrays, **pairs.values})
+    attach(dataset, {"hops": switches.hops(pairs.source, pairs.target)})
+    attach_to_points(dataset, "radius", radii(pairs, LINE_RADIUS, 2))
+    attach_nodes(dataset, nodes)
+    attach_numbers(dataset, "messages_not_drawn", bundles.not_drawn)
+    attach_numbers(dataset, LEFT_OUT, [bundles.unasked])
+    attach_names(dataset, "in_words", [bundles.words])
+    of_ranks = scene.lines.heaviest(scene.pair_sums.of(frame))[0]  # for picks
+    for name, values in {"source": of_ranks.source, "target": of_ranks.target, **of_ranks.values}.items():
+        attach_numbers(dataset, name, values.tolist())
     return dataset
 
 

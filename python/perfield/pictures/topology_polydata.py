@@ -165,6 +165,18 @@ def bars_and_lines(ends: np.ndarray, boxes: np.ndarray, z: np.ndarray) -> vtkPol
     return dataset
 
 
+def polygons(points: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
+    """Polygons of `sizes` points each, (n_cells,), in the order of points, float32 (n, 3); lines where all
+    have two. Without arrays."""
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(points))
+    if len(sizes) and sizes.max() == 2:
+        dataset.SetLines(_cells(sizes))
+    else:
+        dataset.SetPolys(_cells(sizes))
+    return dataset
+
+
 def segments(ends: np.ndarray) -> vtkPolyData:
     """One line per row of ends, float32 (n, 2, 3), without arrays."""
     dataset = vtkPolyData()
