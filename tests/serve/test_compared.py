@@ -40,6 +40,7 @@ def tab(tmp_path_factory):
 
 def show(tab, client, choice: str) -> None:
     tab.visit(f"http://localhost:{client.port}/#{choice}")
+    tab.complaints.clear()  # of the page before, whose server has ended
     tab.until("document.body.dataset.ready === 'true'")
 
 
@@ -110,6 +111,8 @@ def test_page_shows_two_runs_and_marks_what_is_beyond_chance(tab, runs):
     before, after, _ = runs
     with served(after, other=before) as client:
         show(tab, client, "frame=4&field=compute_time_s")
+        said = tab.until("document.getElementById('chance').textContent")
+        assert said.startswith("Over all steps: after takes ") and tab.value(f"{CHANGE}.beyond") is None
         tab.value("document.getElementById('with-mean').click()")
         assert tab.until(f"{CHANGE}.beyond && [...{CHANGE}.beyond]") == CHANGED
         assert "before: mean of steps 1 to 10" in tab.value("document.getElementById('mesh').innerText")

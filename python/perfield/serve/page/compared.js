@@ -64,7 +64,7 @@ export class Compared {
    * none. */
   async show(frame) {
     const { app } = this;
-    this.isOn = frame !== null && app.run.n_frames > 0;
+    this.isOn = frame !== null && app.about !== null && app.run.n_frames > 0;
     this.wanted = this.isOn ? Math.min(frame, app.run.n_frames - 1) : null;
     document.body.classList.toggle('is-compared', this.isOn);
     get('compare').hidden = !this.isOn;
@@ -199,7 +199,9 @@ export class Compared {
         ? frames.title[span[0]]
         : `mean of steps ${frames.step[span[0]]} to ${frames.step[span[1] - 1]}`;
     const names = this.isOther ? [`${app.run.name}: `, `${app.run.other}: `] : ['', ''];
-    const words = [`${names[0]}${app.stepWords(app.frame)}`, `${names[1]}${steps}`, 'change: left less right, colours above'];
+    const [low, high] = [colours.low, colours.high].map((end) => inWords(end, about.unit));
+    const change = this.change.shown ? `change: blue ${low} to red ${high}` : 'change';
+    const words = [`${names[0]}${app.stepWords(app.frame)}`, `${names[1]}${steps}`, change];
     for (const { place } of Object.values(this.panes)) {
       place.querySelectorAll('.pane-name').forEach((one, n) => (one.textContent = words[n]));
     }
@@ -215,16 +217,20 @@ export class Compared {
 
   /** Asks whether the change is more than chance, and marks the ranks for which it is. */
   async #chance() {
-    const { app, span } = this;
-    const after = app.average ? app.span : [app.frame, app.frame + 1];
-    if (data.isFile() || !span || app.run.live) return (get('chance').textContent = '');
-    const said = await this.latest.run((signal) => data.compare(span, after, signal));
-    if (!said || !this.isOn) return undefined;
-    get('chance').textContent = said.words;
+    const { app, before } = this;
+    get('chance').textContent = '';
+    const isWhole = this.isOther && !app.average; // a single step of each run cannot tell
+    const spans = isWhole
+      ? [before, app].map(({ run }) => [0, run.n_frames])
+      : [this.span, app.average ? app.span : [app.frame, app.frame + 1]];
+    if (data.isFile() || !spans[0] || app.run.live) return;
+    const said = await this.latest.run((signal) => data.compare(...spans, signal));
+    if (!said || !this.isOn) return;
+    get('chance').textContent = isWhole ? `Over all steps: ${said.words}` : said.words;
     get('chance').title = [said.words, ...said.notes].join('\n');
-    this.change.beyond = said.field === app.about.name && said.ranks.length ? new Set(said.ranks) : null;
+    const isShown = said.field === app.about.name && !isWhole && said.ranks.length > 0;
+    this.change.beyond = isShown ? new Set(said.ranks) : null;
     for (const one of [...this.meshes, ...this.machines]) one.view.drawOverlay();
-    return undefined;
   }
 
   #words(rank) {

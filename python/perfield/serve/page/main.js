@@ -137,6 +137,7 @@ class App {
   async #compare(frame) {
     if (frame !== null) this.own = null; // values of ranks are compared
     await this.compared.show(frame);
+    if (!this.about) return;
     this.#colour();
     this.heat.mark();
     await this.#showFrame();

@@ -25,27 +25,41 @@ export function saveImage(card, app) {
     const [x, y] = placeIn(stage, { clientX: canvas.getBoundingClientRect().left, clientY: canvas.getBoundingClientRect().top });
     context.drawImage(canvas, x, HEAD + y, canvas.clientWidth, canvas.clientHeight);
   }
-  context.fillStyle = ink('--ink');
-  for (const name of stage.querySelectorAll('.pane-name')) {
-    const { left, bottom, width: wide } = name.getBoundingClientRect();
-    const [x, y] = placeIn(stage, { clientX: left, clientY: bottom });
-    if (wide) context.fillText(name.textContent, x, HEAD + y - 4, wide);
-  }
+  drawNames(context, stage, HEAD);
   whole.toBlob((blob) => save(blob, `${name(card, app)}.png`), 'image/png');
 }
 
 /** Saves a card in the plane as SVG, drawn anew. */
 export function saveDrawing(card, app) {
-  const { clientWidth: width, clientHeight: height } = card.querySelector('.stage');
+  const stage = card.querySelector('.stage');
+  const { clientWidth: width, clientHeight: height } = stage;
   const context = new SvgContext(width, height + HEAD);
   drawHead(context, card, app, width, height);
   context.translate(0, HEAD);
-  const { view } = app.pictures.machine ?? {};
   if (card.id === 'machine') {
-    view?.onDraw(context, view);
-    view?.onOverlay(context, view);
+    for (const { view } of [app.pictures.machine, ...app.compared.machines].filter(Boolean)) {
+      const { left, top } = view.stage.getBoundingClientRect();
+      context.save();
+      context.translate(...placeIn(stage, { clientX: left, clientY: top }));
+      view.onDraw(context, view);
+      view.onOverlay(context, view);
+      context.restore();
+    }
+    drawNames(context, stage, 0);
   } else app[card.id].grid.paint(context);
   save(context.blob(), `${name(card, app)}.svg`);
+}
+
+/** Writes what each pane of a comparison shows. */
+function drawNames(context, stage, down) {
+  context.fillStyle = ink('--ink');
+  context.font = '14px system-ui, sans-serif';
+  context.textAlign = 'left';
+  for (const name of stage.querySelectorAll('.pane-name')) {
+    const { left, bottom, width } = name.getBoundingClientRect();
+    const [x, y] = placeIn(stage, { clientX: left, clientY: bottom });
+    if (width) context.fillText(name.textContent, x, down + y - 4, width);
+  }
 }
 
 /** Draws background, title and colours. */
@@ -54,7 +68,7 @@ function drawHead(context, card, app, width, height) {
   context.fillRect(0, 0, width, height + HEAD);
   context.fillStyle = ink('--ink');
   context.font = '14px system-ui, sans-serif';
-  context.fillText(title(card, app), 12, 22, width - BAR - 150);
+  context.fillText(title(card, app), 12, 22, Math.max(width - BAR - 150, 60));
   if (card.id !== 'matrix' && app.colours) drawColours(context, width, app);
 }
 

@@ -71,12 +71,13 @@ export class SvgContext {
     if (this.#path) this.#add('path', { d: this.#path, ...this.#line() });
   }
 
-  fillText(text, x, y) {
+  fillText(text, x, y, most = Infinity) {
     const [, weight, size] = this.font.match(/^(\d+ )?([\d.]+)px/) ?? [null, '', 13];
     const about = { x: short(x), y: short(y), fill: this.fillStyle, 'text-anchor': ANCHOR[this.textAlign] };
     const font = { 'font-size': size, 'font-weight': weight?.trim() || 400, 'font-family': 'system-ui, sans-serif' };
+    const fit = this.measureText(text).width > most ? { textLength: most, lengthAdjust: 'spacingAndGlyphs' } : {};
     const middle = this.textBaseline === 'middle' ? { 'dominant-baseline': 'central' } : {};
-    this.#add('text', { ...about, ...font, ...middle }).textContent = text;
+    this.#add('text', { ...about, ...font, ...middle, ...fit }).textContent = text;
   }
 
   measureText(text) {
