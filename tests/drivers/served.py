@@ -63,10 +63,17 @@ class Client:
 
 @contextlib.contextmanager
 def served(
-    path: Path, mesh: Path | None = None, agrees: Callable[[str], bool] = lambda place: False, **options: Any
+    path: Path,
+    mesh: Path | None = None,
+    agrees: Callable[[str], bool] = lambda place: False,
+    other: Path | None = None,
+    **options: Any,
 ) -> Iterator[Client]:
-    """A server of a run, at a free port. mesh, agrees : of `Followed`. options : of `Server`."""
-    with Server(followed.Followed(path, mesh, agrees=agrees, reporter=RunReporter()), **options) as server:
+    """A server of a run, at a free port. mesh, agrees : of `Followed`. other : a run beside it. options : of
+    `Server`."""
+    beside = followed.Followed(other) if other is not None else None
+    shown = followed.Followed(path, mesh, agrees=agrees, reporter=RunReporter(), other=beside)
+    with Server(shown, **options) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

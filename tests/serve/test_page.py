@@ -10,6 +10,7 @@ import shutil
 import numpy as np
 import pytest
 from drivers.driven_chromium import Tab, opened_tab
+from drivers.page_layout import BROKEN
 from drivers.served import served
 from known_runs.device_runs import GB, kernel_s, write_device_run
 from known_runs.foam_cases import write_case, write_mesh
@@ -215,26 +216,6 @@ def test_nothing_overlaps_or_is_cut_at_any_width(tab, client, width):
     tab.call("Emulation.clearDeviceMetricsOverride")
 
 
-BROKEN = """(() => {
-  const seen = (one) => one.getClientRects().length > 0 && one.getBoundingClientRect().width > 0;
-  const found = [];
-  for (const row of document.querySelectorAll('.bar, .card-head, .tools, .steps, .legend')) {
-    const parts = [...row.children].filter(seen).map((one) => [one, one.getBoundingClientRect()]);
-    for (const [one, a] of parts) {
-      if (a.right > window.innerWidth + 1 || a.left < -1) found.push(['out', one.outerHTML.slice(0, 80)]);
-      for (const [other, b] of parts) {
-        const [x, y] = [
-          Math.min(a.right, b.right) - Math.max(a.left, b.left),
-          Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top),
-        ];
-        if (one !== other && x > 1 && y > 1) found.push(['over', one.outerHTML.slice(0, 80)]);
-      }
-    }
-  }
-  return found;
-})()"""
-
-
 def test_finding_shows_its_field_step_and_rank(tab, client):
     show(tab, client, "frame=0&field=resident_bytes")
     cards = client.json("/api/findings")["findings"]
@@ -387,6 +368,7 @@ def test_heat_map_shows_a_brushed_part_and_sorts_ranks(tab, client, run):
     assert tab.value("[perfield.heat.span, perfield.span, perfield.frame]") == [[2, 6], [2, 7], 4]
     assert tab.value("[...perfield.ranks]") == tab.value("perfield.heat.rows") == [1, 2, 3, 4]
     assert text(tab, "#step-words") == "mean of steps 3 to 7"
+    assert "part=2-6&ranks=1-4&mean=1" in tab.value("location.hash")
     computed = [perfield.open(run).frame(frame).values["compute_time_s"] for frame in range(2, 7)]
     tab.value("perfield.drawn.then(() => (window.mean = Array.from(perfield.shown)))")
     assert tab.until("window.mean") == pytest.approx(np.mean(computed, axis=0), rel=1e-5)
@@ -404,6 +386,21 @@ def test_heat_map_shows_a_brushed_part_and_sorts_ranks(tab, client, run):
     values = perfield.open(run).frame(4).values["compute_time_s"]
     assert tab.value("perfield.heat.rows") == np.argsort(-values, kind="stable").tolist()
     assert tab.value("perfield.heat.grid.rowName(0)") == str(values.argmax()) and not tab.complaints
+
+
+def test_part_of_the_steps_and_ranks_is_in_the_address(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s&part=2-6&ranks=0,3-5&mean=1")
+    tab.until("perfield.heat.heat?.complete")
+    assert tab.value("[perfield.heat.span, perfield.heat.rows]") == [[2, 6], [0, 3, 4, 5]]
+    assert text(tab, "#step-words") == "mean of steps 3 to 7"
+    tab.value("document.getElementById('all').click()")
+    assert "part=" not in tab.value("location.hash") and tab.value("perfield.ranks") is None
+    tab.value("history.back()")
+    tab.until("perfield.heat.rows.length === 4 && perfield.average")
+    show(tab, client, "frame=4&field=compute_time_s&part=7-99&ranks=x")  # as far as the run has it
+    tab.until("perfield.heat.heat?.complete")
+    assert tab.value("[perfield.span, perfield.ranks, perfield.average]") == [[7, 10], None, False]
+    assert not tab.complaints
 
 
 def test_heat_map_sorts_ranks_by_node_and_along_the_mesh(tab, client):
@@ -447,11 +444,24 @@ def test_choices_are_taken_back_and_cards_are_enlarged_and_saved(tab, client):
         "window.saved = []; HTMLAnchorElement.prototype.click = function () { saved.push(this.download) };"
         "for (const one of document.querySelectorAll('.card-menu button')) one.click()"
     )
-    tab.until("saved.length === 8")
+    tab.until("saved.length === 11")
+    assert tab.value("saved.filter((name) => name.endsWith('.svg')).length") == 3
+    tab.value(DRAWN)
+    assert {"rect", "text", "image"} <= set(tab.until("window.drawn"))
     assert tab.value("saved.filter((name) => name.endsWith('.csv')).length") == 4
     assert tab.value("perfield.heat.table().length") == N_RANKS + 1
     keydown(tab, "Escape")
     assert tab.value("document.querySelector('.large') === null") and not tab.complaints
+
+
+DRAWN = """(() => {
+  URL.createObjectURL = (blob) => {
+    const parsed = (text) => new DOMParser().parseFromString(text, blob.type).querySelectorAll('*');
+    blob.text().then((text) => (window.drawn = [...parsed(text)].map((one) => one.tagName)));
+    return '';
+  };
+  document.querySelector('#heat .card-menu button:nth-child(3)').click();
+})()"""
 
 
 def test_ranks_beyond_a_value_are_shown_alone(tab, client, run):

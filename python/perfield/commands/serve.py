@@ -19,6 +19,7 @@ from perfield.commands._reporter import RunReporter
 from perfield.serve import PORT
 
 if TYPE_CHECKING:
+    from perfield.serve.followed import Followed
     from perfield.serve.server import Server
 
 HELP = "look at a run in a browser, also while it runs"
@@ -30,6 +31,7 @@ run that still runs is followed.
 
   perfield serve                      the newest run
   perfield serve perfield-run --port 9000 --no-browser
+  perfield serve after --with before  two runs side by side, and what changed
 
 The printed address holds a token, as other users of this machine can connect,
 too. On a cluster, start it where the run directory is, and let ssh hand it on:
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_page_options(parser, PORT)
     add = parser.add_argument
+    add("--with", metavar="RUN", dest="other", help="another run to compare with, shown beside this one")
     add_mesh_options(parser)
     add("--address", default="localhost", metavar="ADDRESS", help="to listen on; 0.0.0.0 for all (localhost)")
     add(
@@ -68,27 +71,42 @@ def execute(arguments: argparse.Namespace) -> int:
     check_port(arguments)
     check_path(arguments)
     mesh = Path(arguments.mesh) if arguments.mesh else None
-    path = Path(arguments.socket) if arguments.socket else None
-    if path is not None and arguments.address != "localhost":
+    at = Path(arguments.socket) if arguments.socket else None
+    if at is not None and arguments.address != "localhost":
         raise CommandError("--socket and --address exclude each other; give one of them.")
     if arguments.token == "none" and not is_local_address(arguments.address):
         raise CommandError(f"--token none: {arguments.address} can be reached by others; it needs a token.")
     if arguments.token in (None, "new"):
-        token = new_token() if path is None or arguments.token else ""
+        token = new_token() if at is None or arguments.token else ""
     else:
         token = read_token(Path(arguments.token)) if arguments.token != "none" else ""
-    followed = Followed(run_path(arguments.run), mesh, arguments.rank_array, agrees, RunReporter())
+    path = run_path(arguments.run)
+    other = _other(path, arguments) if arguments.other else None
+    followed = Followed(path, mesh, arguments.rank_array, agrees, RunReporter(), other=other)
     followed.view()  # a question about the mesh comes before the page
     try:
-        server = Server(followed, arguments.address, arguments.port, token, socket_path=path)
+        server = Server(followed, arguments.address, arguments.port, token, socket_path=at)
     except PortError as error:
         raise CommandError(str(error)) from error
     if LIBRARY not in server.page:
         print(WITHOUT_LIBRARY, flush=True)
     with opener(arguments) as ready:
-        serve(server, ready if path is None else lambda _: _print_way(server, arguments.port or PORT))
+        serve(server, ready if at is None else lambda _: _print_way(server, arguments.port or PORT))
     sys.stdout.flush()
     os._exit(0)  # Python's own end stops threads that still answer, which aborts them inside C++
+
+
+def _other(run: Path, arguments: argparse.Namespace) -> Followed:
+    """The run that --with names. Raises RunError if it is none, or the same one."""
+    import perfield
+    from perfield.derived.matching import check
+    from perfield.serve.followed import Followed
+
+    path = Path(arguments.other)
+    runs = [perfield.open(one) for one in (path, run)]
+    check(runs[0], runs[1], [str(path), str(run)], anyway=True)
+    mesh = Path(arguments.mesh) if arguments.mesh else None
+    return Followed(path, mesh, arguments.rank_array, agrees)
 
 
 def _print_way(server: Server, port: int) -> None:

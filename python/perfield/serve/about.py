@@ -12,7 +12,8 @@
      "own_fields": [{"name", "title", "map"}],
      "palette": {"absent", "beyond", "outline": "#rrggbb"},
      "mesh": {"versions": [..], "late": whether it takes long} or {"reason": sentence},
-     "machine": {"overview": bool} or {"reason": sentence}}
+     "machine": {"overview": bool} or {"reason": sentence},
+     "other": the name of the run beside this one, or null; requests for it are /api/other/NAME}
 
 `surveyed` frames have been read to learn ranges and the kinds of steps; the others follow with the next
 requests, and the version changes.
@@ -76,6 +77,7 @@ def about(view: View) -> dict[str, Any]:
         "palette": {name.lower(): _hex(getattr(palette, name)) for name in ("ABSENT", "BEYOND", "OUTLINE")},
         "mesh": _mesh(view),
         "machine": _machine(view),
+        "other": _other(view),
     }
 
 
@@ -187,6 +189,14 @@ def _node_of_binding(view: View) -> list[int]:
 
 def _whole(numbers: np.ndarray) -> list[int | None]:
     return [None if np.isnan(number) else int(number) for number in numbers.tolist()]
+
+
+def _other(view: View) -> str | None:
+    """The name of the run beside this one, with that of its folder where both are called the same."""
+    if view.other is None:
+        return None
+    this, other = (Path(path).resolve() for path in (view.run.path, view.other.path))
+    return other.name if other.name != this.name else "/".join(other.parts[-2:])
 
 
 def _hex(rgb: tuple[float, ...]) -> str:

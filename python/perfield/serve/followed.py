@@ -45,7 +45,7 @@ class View:
     the mesh comes from; None where there is none. mesh_notes : on it. reporter : makes findings. ranges : of
     fields, as `Ranges.ranges` gives them. surveyed : how many frames these are of. typical : position of a
     frame that is neither set-up nor output. placement : of the ranks. answers, shapes : costly answers, and
-    the costliest, of mesh and machine; shared by all views.
+    the costliest, of mesh and machine; shared by all views. other : the run that is shown beside this one.
     """
 
     version: int
@@ -62,6 +62,7 @@ class View:
     notes: tuple[str, ...]
     answers: Kept[Any] = field(repr=False)
     shapes: Kept[Any] = field(repr=False)
+    other: Followed | None = field(default=None, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -81,15 +82,17 @@ class Followed:
         agrees: Callable[[str], bool] = lambda place: False,
         reporter: Reporter | None = None,
         read_s: float | None = None,
+        other: Followed | None = None,
     ):
         """mesh, rank_array : a mesh on disk, as for `choose_pieces`. agrees : whether the user wants a mesh
         shown that the run leads to, at a place outside. reporter : makes findings. read_s : how long
-        each refresh reads.
+        each refresh reads. other : a run to compare this one with.
 
         Raises RunError if `path` is no run, or leads out of its directory.
         """
         inside.check(path)
         self._path, self._mesh, self._reporter = path, None, reporter
+        self.other = other
         self._read_s = read_s  # None: READ_S
         if has_vtk():
             from perfield.serve.mesh_on_disk import MeshOnDisk
@@ -103,6 +106,11 @@ class Followed:
         self._seen: tuple[Any, ...] = ()
         self._view: View | None = None
         self._next = 0.0
+
+    @property
+    def path(self) -> Path:
+        """The run directory."""
+        return self._path
 
     def view(self) -> View:
         """The run as it is now, or was less than AT_MOST_EVERY_S ago.
@@ -162,6 +170,7 @@ class Followed:
             notes=before.notes if unchanged else (),
             answers=self._answers,
             shapes=self._shapes,
+            other=self.other,
         )
         return view if unchanged else replace(view, notes=_notes(view))
 

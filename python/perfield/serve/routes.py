@@ -14,10 +14,12 @@ from perfield.run.errors import RunError
 from perfield.serve import findings, messages, one_rank
 from perfield.serve import values as of_values
 from perfield.serve.about import about
+from perfield.serve.compared import compared
 from perfield.serve.followed import Followed, View, has_vtk, without_vtk
 from perfield.serve.inside import OutsideError
 from perfield.serve.packed import as_json, packed
 
+OTHER = "other/"  # before the name of a request for the run beside the one that is shown
 JSON, BINARY, PAGE = "application/json", "application/octet-stream", "text/html; charset=utf-8"
 
 
@@ -81,6 +83,8 @@ class Query:
 
 def answer(followed: Followed, name: str, text: str) -> Answer:
     """Answers the request /api/NAME?TEXT. Errors become sentences in JSON: {"error": ...}."""
+    if name.startswith(OTHER) and followed.other is not None:
+        followed, name = followed.other, name[len(OTHER) :]
     try:
         if name not in API:
             raise RequestError(
@@ -155,6 +159,15 @@ def _mesh(view: View, query: Query) -> Answer:
         return Answer(packed({}, reason=str(error)), BINARY)  # a browser logs a 404 as an error of the page
 
 
+def _slice(view: View, query: Query) -> Answer:
+    _need_vtk("The mesh")
+    from perfield.serve.surface import slice_of
+
+    version = query.number("version", 0, int(np.iinfo(np.int32).max))
+    share = query.number("permille", 0, 1000) / 1000
+    return Answer(slice_of(view, version, query.number("axis", 0, 2), share), BINARY)
+
+
 def _own(view: View, query: Query) -> Answer:
     _need_vtk("The mesh")
     from perfield.serve.surface import own_field
@@ -188,6 +201,24 @@ def _findings(view: View, query: Query) -> Answer:
     return Answer(findings.findings(view))
 
 
+def _compare(view: View, query: Query) -> Answer:
+    before, after = ((0, len(one.run)) for one in (view.other.view() if view.other else view, view))
+    ends = [
+        query.number(name, least, most)
+        for name, least, most in (
+            ("before", 0, before[1] - 1),
+            ("before_end", 1, before[1]),
+            ("after", 0, after[1] - 1),
+            ("after_end", 1, after[1]),
+        )
+    ]
+    if ends[0] >= ends[1] or ends[2] >= ends[3]:
+        raise RequestError("a part of the steps ends before it begins; before_end and after_end come later.")
+    key = "compared", view.version, view.other.view().version if view.other else 0, *ends
+    spans = (ends[0], ends[1]), (ends[2], ends[3])
+    return Answer(view.answers.get(key, lambda: as_json(compared(view, *spans))))
+
+
 def _report(view: View, query: Query) -> Answer:
     return Answer(findings.report(view), PAGE)
 
@@ -212,11 +243,13 @@ API: Mapping[str, Callable[[View, Query], Answer]] = {
     "values": _row(_values, "field", "from", "to"),
     "heat": _row(_heat, "field"),
     "mesh": _row(_mesh, "version"),
+    "slice": _row(_slice, "version", "axis", "permille"),
     "own": _row(_own, "field", "frame"),
     "machine": _row(_machine, "overview", "wide", "high"),
     "messages": _row(_messages, "frame", "top"),
     "matrix": _row(_matrix, "from", "to"),
     "rank": _row(_rank, "rank"),
     "findings": _row(_findings),
+    "compare": _row(_compare, "before", "before_end", "after", "after_end"),
     "report": _row(_report),
 }

@@ -20,10 +20,18 @@ from vtkmodules.vtkCommonDataModel import (
     vtkDataObject,
     vtkDataSet,
     vtkDataSetAttributes,
+    vtkGenericCell,
+    vtkPlane,
     vtkPolyData,
     vtkUnstructuredGrid,
 )
-from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkFeatureEdges, vtkPolyDataNormals, vtkThreshold
+from vtkmodules.vtkFiltersCore import (
+    vtkAppendFilter,
+    vtkCutter,
+    vtkFeatureEdges,
+    vtkPolyDataNormals,
+    vtkThreshold,
+)
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
 from perfield.catalyst_scripts import palette
@@ -57,6 +65,23 @@ class _Surface:
         return len(self.packed) + self.points.nbytes + self.cells.nbytes
 
 
+@dataclass(frozen=True)
+class _Joined:
+    """All pieces as one grid, without ghost cells, and what is known of them."""
+
+    grid: vtkUnstructuredGrid
+    blocks: list[tuple[int, int]]
+    sizes_of: list[tuple[int, int]]
+    own: dict[str, str]
+    centres: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """For `Kept`."""
+        return int(self.grid.GetActualMemorySize()) * 1024
+
+
 def mesh(view: View, version: int) -> bytes:
     """The surface of one version of the mesh.
 
@@ -65,10 +90,38 @@ def mesh(view: View, version: int) -> bytes:
     the order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
     centres float32 (n_ranks, 3), NaN without a mesh; sizes float32 (n_ranks,), each piece's diagonal.
     Header: version, bounds, n_points, n_cells; flat, direction, up: how to look at it; way: where it comes
-    from; notes: sentences on it; own_fields of pieces on disk (/api/run gives those of others).
+    from; notes: sentences on it; solid: whether each piece has a closed surface; own_fields of pieces on disk
+    (/api/run gives those of others).
     Raises MeshMissingError if there is no such mesh, MeshError if it cannot be drawn.
     """
     return _surface(view, version).packed
+
+
+def slice_of(view: View, version: int, axis: int, share: float) -> bytes:
+    """The mesh where a plane cuts it. axis : across which, 0 to 2. share : where, of the mesh's extent.
+
+    Arrays: points, strokes, polys and rank as in `mesh`; strokes where the mesh is flat. Errors as there.
+    """
+    frame = view.run.frame(_first(view, version))
+    joined = view.shapes.get(("grid", *_key(view, version)), lambda: _joined(view, frame, version))
+    low, high = np.array(joined.grid.GetBounds()).reshape(3, 2)[axis]
+    plane, cutter = vtkPlane(), vtkCutter()
+    across = np.arange(3) == axis
+    plane.SetOrigin(*(across * (low + np.clip(share, 1e-4, 1 - 1e-4) * (high - low))))
+    plane.SetNormal(*across.astype(float))
+    cutter.SetInputData(joined.grid)
+    cutter.SetCutFunction(plane)
+    cutter.GenerateTrianglesOff()
+    cutter.Update()
+    shape = cutter.GetOutput()
+    return packed(
+        {
+            "points": _points(shape),
+            "strokes": in_cells(shape.GetLines()),
+            "polys": in_cells(shape.GetPolys()),
+            "rank": _column(shape.GetCellData(), RANK),
+        }
+    )
 
 
 def own_field(view: View, field: str, frame: int) -> bytes:
@@ -129,22 +182,32 @@ def _pieces(view: View) -> Pieces:
 
 
 def _surface(view: View, version: int) -> _Surface:
+    first = _first(view, version)
+    key = "surface", *_key(view, version)
+    return view.shapes.get(key, lambda: _made(view, view.run.frame(first), version))
+
+
+def _first(view: View, version: int) -> int:
+    """The first frame with a version of the mesh."""
     _pieces(view)
     first = view.first_of_mesh.get(version)
     if first is None or not len(view.run):
         raise MeshMissingError(f"the run has no mesh of version {version}; /api/run lists those it has.")
-    # While ranks may still describe their pieces of this version, a later view may know more.
-    way = view.pieces.way  # boxes may become a mesh
+    return first
+
+
+def _key(view: View, version: int) -> tuple[Any, ...]:
+    """Changes when more is known of a version of the mesh: while ranks may still describe their pieces, and
+    as boxes may become a mesh."""
     n_blocks = view.run.meshes.n_blocks if _grows(view) else 0
-    key = "surface", way, version, view.frames["n_present"][first], n_blocks
-    return view.shapes.get(key, lambda: _made(view, view.run.frame(first), version))
+    return _pieces(view).way, version, view.frames["n_present"][_first(view, version)], n_blocks
 
 
 def _grows(view: View) -> bool:
     return view.run.state == "running" and is_stored(view.pieces)
 
 
-def _made(view: View, frame: Frame, version: int) -> _Surface:
+def _joined(view: View, frame: Frame, version: int) -> _Joined:
     pieces, append = _pieces(view), vtkAppendFilter()
     blocks, sizes_of, owned = [], [], []
     own: dict[str, str] = {}
@@ -181,13 +244,18 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
     rank, number = np.array(blocks)[block].T
     _add(whole.GetCellData(), RANK, rank)
     _add(whole.GetCellData(), BLOCK, number)
+    return _Joined(_chosen(whole, np.concatenate(owned)), blocks, sizes_of, own, centres, sizes)
+
+
+def _made(view: View, frame: Frame, version: int) -> _Surface:
+    joined, pieces = _joined(view, frame, version), _pieces(view)
     outside = vtkDataSetSurfaceFilter()
     outside.SetNonlinearSubdivisionLevel(0)  # points in between would have no values
-    outside.SetInputData(_chosen(whole, np.concatenate(owned)))
+    outside.SetInputData(joined.grid)
     outside.Update()
     described = [
         {"name": array, "title": title, "map": palette.colour_map(array)}
-        for array, title in sorted(own.items())
+        for array, title in sorted(joined.own.items())
     ]
     made = getattr(pieces, "made", pieces)  # of boxes, which are placed by now
     notes = [*view.mesh_notes, *getattr(made, "notes", ())]
@@ -196,9 +264,21 @@ def _made(view: View, frame: Frame, version: int) -> _Surface:
         "own_fields": described,
         "way": made.way,
         "notes": list(dict.fromkeys(notes)),
+        "solid": _is_solid(joined.grid),
     }
-    arrays = {"centres": centres, "sizes": sizes}
-    return _drawn(outside.GetOutput(), _Surface(b"", blocks, sizes_of, sizes, sizes), arrays, about)
+    arrays, none = {"centres": joined.centres, "sizes": joined.sizes}, np.zeros(0)
+    made_of = _Surface(b"", joined.blocks, joined.sizes_of, none, none)
+    return _drawn(outside.GetOutput(), made_of, arrays, about)
+
+
+def _is_solid(cells: vtkUnstructuredGrid) -> bool:
+    """Whether all cells fill space, so that the surface of each piece is closed."""
+    cell = vtkGenericCell()
+    for kind in np.unique(vtk_to_numpy(cells.GetCellTypesArray())).tolist():
+        cell.SetCellType(kind)
+        if cell.GetCellDimension() != 3:
+            return False
+    return True
 
 
 def _chosen(whole: vtkUnstructuredGrid, owned: np.ndarray) -> vtkUnstructuredGrid:

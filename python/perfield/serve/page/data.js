@@ -16,27 +16,32 @@ export async function open() {
 /** Whether the page is one file, without a server. */
 export const isFile = () => stored !== null;
 
-/** The answer of the page itself, or of the server by `ask` of api.js. */
-const answer = async (ask, name, parameters, signal) =>
-  stored ? stored[name](parameters) : ask(name, parameters, signal);
+/** The answer of the page itself, or of the server by `ask` of api.js. of : 'other/' for the run beside this one. */
+const answer = async (ask, name, parameters, signal, of = '') =>
+  stored ? stored[name](parameters) : ask(`${of}${name}`, parameters, signal);
 
 /** The run in words and small numbers; {version, unchanged} if it is as it was at version `since`. */
-export const run = (since, signal) => answer(json, 'run', { since }, signal);
+export const run = (since, signal, of) => answer(json, 'run', { since }, signal, of);
 
 /** A field of frames `from` to `to - 1`: the values of all ranks in each. */
-export const values = (field, from, to, signal) => answer(floats, 'values', { field, from, to }, signal);
+export const values = (field, from, to, signal, of) =>
+  answer(floats, 'values', { field, from, to }, signal, of);
 
 /** The heat map of a field. */
 export const heat = (field, signal) => answer(packed, 'heat', { field }, signal);
 
 /** The surface of a version of the mesh. */
-export const mesh = (version, signal) => answer(packed, 'mesh', { version }, signal);
+export const mesh = (version, signal, of) => answer(packed, 'mesh', { version }, signal, of);
+
+/** The mesh where a plane across an axis cuts it, at thousandths of its extent. */
+export const slice = (version, axis, permille, signal, of) =>
+  answer(packed, 'slice', { version, axis, permille }, signal, of);
 
 /** One of the simulation's own fields on the mesh of a frame. */
 export const own = (field, frame, signal) => answer(packed, 'own', { field, frame }, signal);
 
 /** The picture of the machine for a size in pixels. */
-export const machine = (wide, high, signal) => answer(packed, 'machine', { wide, high }, signal);
+export const machine = (wide, high, signal, of) => answer(packed, 'machine', { wide, high }, signal, of);
 
 /** The pairs with the most bytes in a frame, at most `top`. */
 export const messages = (frame, top, signal) => answer(packed, 'messages', { frame, top }, signal);
@@ -49,6 +54,10 @@ export const rank = (number, signal) => answer(json, 'rank', { rank: number }, s
 
 /** What costs time, as cards. */
 export const findings = (signal) => answer(json, 'findings', {}, signal);
+
+/** What changed between two parts, [first frame, the one behind the last], and whether by chance. */
+export const compare = ([before, beforeEnd], [after, afterEnd], signal) =>
+  answer(json, 'compare', { before, before_end: beforeEnd, after, after_end: afterEnd }, signal);
 
 /** The report as HTML. */
 export const report = (signal) => answer(text, 'report', {}, signal);

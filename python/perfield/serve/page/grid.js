@@ -14,7 +14,7 @@ const DIM = 0.45; // how far rows and columns fade that are not marked
 const THIN = 3; // pixels of a marked row or column, at least
 const POINTER = 6; // pixels of the triangle that points to it
 
-/** Draws rows x columns cells on a canvas. Events: onPick(row, column), onHover(row or null, column). */
+/** Draws rows x columns cells on a canvas. Events: onPick(row, column, event), onHover(row or null, column). */
 export class Grid {
   constructor(stage, { across, down, isSquare = false }) {
     this.words = { across, down };
@@ -24,14 +24,14 @@ export class Grid {
     this.canvas.setAttribute('role', 'img');
     this.stage = stage;
     this.cells = null;
-    this.marked = {}; // {row, column} of cells, and which of them are `bright` while the others fade
+    this.marked = {}; // {row, column, beside} of cells (beside: a second column), and which are `bright` while the others fade
     this.onPick = this.onHover = () => {};
     this.rowName = this.columnName = (n) => n;
     this.timeName = null; // of a column, for a second axis at the top
     this.groups = []; // rows that begin a group, with a line above
     const at = (event) => this.#cell(event.offsetX, event.offsetY);
     this.canvas.addEventListener('click', (event) => {
-      if (!this.wasBrushed && at(event)) this.onPick(...at(event));
+      if (!this.wasBrushed && at(event)) this.onPick(...at(event), event);
       this.wasBrushed = false;
     });
     this.canvas.addEventListener('pointermove', (event) => {
@@ -122,6 +122,11 @@ export class Grid {
     this.canvas.height = Math.round(clientHeight * ratio);
     const context = this.canvas.getContext('2d');
     context.scale(ratio, ratio);
+    this.paint(context, ratio);
+  }
+
+  /** Draws cells, axes and marks. ratio : pixels of the image in one of the page. */
+  paint(context, ratio = 1) {
     const [left, top, width, height] = this.box;
     context.imageSmoothingEnabled = false;
     context.drawImage(
@@ -204,7 +209,7 @@ export class Grid {
 
   /** Marks lie around what they mark: an outline, and in the margin a triangle and the name. */
   #mark(context, left, top, width, height) {
-    const { row, column, bright = [] } = this.marked;
+    const { row, column, beside, bright = [] } = this.marked;
     const span = (at, n, begin, size) => {
       const most = Math.max(size / n, THIN);
       return [begin + ((at + 0.5) / n) * size - most / 2, most];
@@ -230,6 +235,11 @@ export class Grid {
     }
     context.restore();
     if (down) drawBox(context, left, down[0], width, down[1]);
+    if (beside !== null && beside !== undefined && beside !== column) {
+      const [x, wide] = span(beside, this.cells.width, left, width);
+      drawBox(context, x, top, wide, height);
+      this.#name(context, this.columnName(beside), x + wide / 2, top + height, false);
+    }
     if (across) drawBox(context, across[0], top, across[1], height);
     if (down) this.#name(context, this.rowName(row), left, down[0] + down[1] / 2, true);
     if (across) this.#name(context, this.columnName(column), across[0] + across[1] / 2, top + height, false);

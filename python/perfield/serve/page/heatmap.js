@@ -18,7 +18,6 @@ export class HeatMap {
     this.grid.rowName = (row) => String(this.#rank(row));
     this.grid.timeName = (column) => this.#time(column);
     this.order = 'rank'; // of rows: a key of ORDERS
-    this.span = null; // first and last column of the part that is shown
     this.rows = []; // the bin of ranks in each row
     this.grid.brushed(
       (top, bottom, left, right) => this.zoom(top, bottom, left, right),
@@ -27,7 +26,10 @@ export class HeatMap {
     const sort = document.getElementById('sort');
     sort.addEventListener('change', () => this.sort(sort.value));
     document.getElementById('all').addEventListener('click', () => this.all());
-    this.grid.onPick = (row, column) => app.set({ rank: this.#rank(row), frame: this.#frame(column) });
+    this.grid.onPick = (row, column, event) => {
+      if (event.shiftKey) app.set({ beside: this.#frame(column) });
+      else app.set({ rank: this.#rank(row), frame: this.#frame(column) });
+    };
     this.grid.onHover = (row, column, event) => {
       if (row === null) return app.tip(null);
       const value = this.grid.cells.values[row * this.grid.cells.width + column];
@@ -55,11 +57,8 @@ export class HeatMap {
   async show(about) {
     const heat = await this.latest.run((signal) => data.heat(about.name, signal));
     if (!heat) return;
-    const isOther = this.heat?.frames_per_bin !== heat.frames_per_bin;
     [this.heat, this.about] = [heat, about];
-    if (isOther) this.span = null; // its columns are others
     if (about.computed) this.app.learn(about, heat);
-    const [nRows, nColumns] = heat.arrays.values.shape;
     const { n_ranks: nRanks, n_frames: nFrames } = this.app.run;
     this.grid.canvas.setAttribute('aria-label', `${about.title} of ${nRanks} ranks over ${nFrames} steps`);
     this.recolour();
@@ -85,16 +84,20 @@ export class HeatMap {
     const rows = this.rows.slice(top, bottom + 1);
     const isAll = rows.length === this.rows.length;
     const ranks = isAll ? this.app.ranks : rows.flatMap((row) => inBin(row, each, this.app.run.n_ranks));
-    const frames = [this.#frame(left), this.#frame(right) + 1];
-    this.span = [first + left, first + right];
-    frames[1] = Math.min((this.span[1] + 1) * this.heat.frames_per_bin, this.app.run.n_frames);
-    this.app.setPart(frames, ranks && new Set(ranks));
+    const end = Math.min((first + right + 1) * this.heat.frames_per_bin, this.app.run.n_frames);
+    this.app.setPart([this.#frame(left), end], ranks && new Set(ranks));
   }
 
   /** Shows all rows and columns. */
   all() {
-    this.span = null;
     this.app.setPart(null, null);
+  }
+
+  /** The first and the last column of the part that is shown; null for all. */
+  get span() {
+    const { span } = this.app;
+    const each = this.heat?.frames_per_bin;
+    return span && each ? [Math.floor(span[0] / each), Math.ceil(span[1] / each) - 1] : null;
   }
 
   /** The rows that are shown, in their order. */
@@ -166,9 +169,12 @@ export class HeatMap {
     const { ranks_per_bin: ranks, frames_per_bin: frames } = this.heat;
     const { chosen, frame } = this.app;
     const row = chosen === null ? -1 : this.rows.indexOf(Math.floor(chosen / ranks));
-    const column = Math.floor(frame / frames) - (this.span?.[0] ?? 0);
-    const isSeen = column >= 0 && column < (this.span ? this.span[1] - this.span[0] + 1 : Infinity);
-    return { row: row < 0 ? null : row, column: isSeen ? column : null, bright: ['row'] };
+    const { isOther, wanted } = this.app.compared;
+    const [column, beside] = [frame, isOther ? null : wanted].map((one) => {
+      const at = one === null ? -1 : Math.floor(one / frames) - (this.span?.[0] ?? 0);
+      return at >= 0 && at < (this.span ? this.span[1] - this.span[0] + 1 : Infinity) ? at : null;
+    });
+    return { row: row < 0 ? null : row, column, beside, bright: ['row'] };
   }
 
   #frame(column) {

@@ -3,6 +3,7 @@
 
 import * as data from './data.js';
 import { openReport } from './findings.js';
+import { movedCut, nextCut, otherKind } from './cut.js';
 import { make } from './legend.js';
 import { enlarge } from './menu.js';
 import { Palette } from './palette.js';
@@ -69,6 +70,22 @@ export class Keys {
       },
       { name: 'take the last choice back', key: 'U', keys: ['u'], run: () => window.history.back() },
       { name: 'copy a link to this view', key: 'C', keys: ['c'], run: () => copyLink(app) },
+      { name: 'compare with another step or run, or end that', key: 'B', keys: ['b'], run: () => app.compared.toggle() },
+      {
+        name: 'compare with the step before or after',
+        key: ',  .',
+        keys: [',', '.'],
+        run: (key) => app.compared.move(key === '.' ? 1 : -1),
+      },
+      { name: 'clip the mesh across x, y, z, or not', key: 'X', keys: ['x'], run: () => app.set({ cut: nextCut(app.cut) }) },
+      { name: 'a slice of the mesh, or a clip', key: 'S', keys: ['s'], run: () => app.set({ cut: otherKind(app.cut) }) },
+      {
+        name: 'move the cut',
+        key: 'PgUp PgDn',
+        keys: ['PageUp', 'PageDown'],
+        run: (key) => app.set({ cut: movedCut(app.cut, key === 'PageUp' ? 1 : -1) }),
+      },
+      { name: 'see through all but the chosen rank', key: 'T', keys: ['t'], run: () => app.toggleLayer('clear') },
       { name: 'all ranks and steps', key: 'W', keys: ['w'], run: () => app.heat.all() },
       { name: 'turn the pictures back', key: 'R', keys: ['r'], run: () => app.pictures.reset() },
       { name: 'show the keys', key: '?', keys: ['?'], run: () => this.help.showModal() },
@@ -82,6 +99,7 @@ export class Keys {
     const list = make('dl', 'facts');
     const more = [
       { key: '+ \u2212 0', name: 'zoom the machine, if it has the focus, and show all of it' },
+      { key: 'shift click', name: 'in the heat map: compare with that step' },
       { key: '\u2191 \u2193', name: 'another rank, if the heat map has the focus' },
       { key: '\u2190 \u2192', name: 'move an end of the colours, if it has the focus' },
     ];

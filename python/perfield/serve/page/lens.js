@@ -102,8 +102,9 @@ export function balls(points, polys) {
   return out;
 }
 
-/** The first polygon that a ray hits: {distance, cell}, or null. polys : [n, p0, p1, .., n, ..]. */
-export function firstHit({ origin, direction }, points, polys, around) {
+/** The first polygon that a ray hits: {distance, cell}, or null. polys : [n, p0, p1, .., n, ..]. isCut(point) :
+ * whether a clipping plane took a point away. */
+export function firstHit({ origin, direction }, points, polys, around, isCut = () => false) {
   const best = { distance: Infinity, cell: -1 };
   for (const ball of around) {
     const to = sub([ball.x, ball.y, ball.z], origin);
@@ -119,7 +120,8 @@ export function firstHit({ origin, direction }, points, polys, around) {
           3 * polys[corner],
           3 * polys[corner + 1],
         );
-        if (distance > 0 && distance < best.distance) {
+        const isNearer = distance > 0 && distance < best.distance;
+        if (isNearer && !isCut(add(origin, direction, distance))) {
           best.distance = distance;
           best.cell = ball.cell + n;
         }

@@ -5,7 +5,7 @@
 import { Latest } from './api.js';
 import { Cells2d } from './cells2d.js';
 import * as data from './data.js';
-import { drawBox, drawMessages } from './marks.js';
+import { drawBox, drawMessages, drawThin } from './marks.js';
 import { ink } from './theme.js';
 import { View2d } from './view2d.js';
 
@@ -33,7 +33,7 @@ export class MachinePicture {
   /** Fetches the picture for the size of its card. */
   async load() {
     const size = this.wanted;
-    const machine = await this.latest.run((signal) => data.machine(...size, signal));
+    const machine = await this.latest.run((signal) => data.machine(...size, signal, this.app.of));
     if (!machine) return;
     [this.machine, this.size] = [machine, size];
     const { arrays, layers } = machine;
@@ -116,13 +116,15 @@ export class MachinePicture {
     const { name, below, begin } = layer;
     if (name in PLAIN || name === 'ranks') return undefined;
     if (rank >= 0) return this.values[rank];
-    let [sum, known, most] = [0, 0, -Infinity];
+    let [sum, known, most] = [0, 0, NaN];
+    const isMore = (value) => (this.app.isChange ? Math.abs(value) > Math.abs(most) : value > most);
     const end = begin[part + 1];
     if (end === begin[part]) return undefined;
     for (let n = begin[part]; n < end; n += 1) {
       const value = this.values[below[n]];
       if (Number.isNaN(value)) continue;
-      [sum, known, most] = [sum + value, known + 1, Math.max(most, value)];
+      [sum, known] = [sum + value, known + 1];
+      if (Number.isNaN(most) || isMore(value)) most = value;
     }
     if (!known) return NaN;
     const joined = this.#joined(layer);
@@ -245,6 +247,15 @@ export class MachinePicture {
     context.textBaseline = 'alphabetic';
   }
 
+  /** Marks the cell of a rank whose change is more than chance. */
+  #outlineThin(context, rank) {
+    const own = this.#cellsOf(rank).at(-1);
+    if (!own) return;
+    const [left, right, low, high] = own[0].cells.box(own[1]);
+    const corners = [[left, low], [right, low], [right, high], [left, high], [left, low]];
+    drawThin(context, [corners.map((corner) => this.view.pixel(...corner))]);
+  }
+
   #overlay(context) {
     const { app, view } = this;
     if (!this.machine) return;
@@ -252,6 +263,7 @@ export class MachinePicture {
     const ends = (pairs) =>
       pairs.map(({ from, to, bytes, colour }) => [at(this.from, from), at(this.to, to), bytes, colour]);
     if (app.layers.messages) drawMessages(context, view, ends(app.messages));
+    for (const rank of app.beyond ?? []) this.#outlineThin(context, rank);
     if (app.chosen === null) return;
     const cells = this.#cellsOf(app.chosen);
     context.globalAlpha = DIM;

@@ -4,7 +4,9 @@
 
 import { Latest, ServerError, onProgress } from './api.js';
 import { Colours } from './colours.js';
+import { Compared } from './compared.js';
 import { Controls } from './controls.js';
+import { cutWords, parsedCut } from './cut.js';
 import * as data from './data.js';
 import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
@@ -16,7 +18,7 @@ import { CHOSEN, RECEIVED } from './marks.js';
 import { Matrix } from './matrix.js';
 import { Panel } from './panel.js';
 import { Pictures } from './pictures.js';
-import { fromAddress, toAddress } from './state.js';
+import { asRanges, fromAddress, fromRanges, toAddress } from './state.js';
 import { onTheme } from './theme.js';
 import { inWords } from './units.js';
 import { Values } from './values.js';
@@ -33,6 +35,7 @@ class App {
     this.about = null; // the field
     this.learned = new Map(); // range and scale of computed fields, by name
     this.ends = new Map(); // of colours that the reader chose, by name of the field
+    this.cut = null; // of the mesh, as cut.js says
     this.own = null; // the simulation's own field that colours the mesh instead
     this.values = new Values(run);
     this.span = null; // first frame and the one behind the last of a part of the run
@@ -50,6 +53,7 @@ class App {
     this.heat = new HeatMap(document.querySelector('#heat .stage'), this);
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
+    this.compared = new Compared(this);
     for (const card of document.querySelectorAll('main > section')) addMenu(card, this);
     this.keys = new Keys(this);
     onTheme(() => this.#redraw());
@@ -67,6 +71,7 @@ class App {
     const wanted = fromAddress();
     const { run } = this;
     this.own = wanted.own ?? null;
+    this.cut = parsedCut(wanted.cut);
     this.about = this.field(wanted.field) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
     const byStep = run.frames.step.indexOf(wanted.step);
     if (wanted.ends && wanted.field === this.about?.name) this.ends.set(wanted.field, wanted.ends);
@@ -75,6 +80,7 @@ class App {
     const first = run.live ? this.newest : run.first_frame;
     this.frame = Math.max(0, Math.min(frame ?? first, run.n_frames - 1));
     if (wanted.rank < run.n_ranks) this.chosen = wanted.rank;
+    this.#takePart(wanted);
     this.#head();
     get('report').addEventListener('click', () => openReport(this));
     this.controls.fill();
@@ -85,6 +91,8 @@ class App {
     ]);
     await this.try(this.#showField());
     if (this.chosen !== null) this.#choose(this.chosen);
+    const beside = wanted.with ?? (run.other ? 0 : null);
+    if (beside !== null) await this.try(this.#compare(beside));
     document.body.dataset.ready = 'true';
     performance.mark('usable');
     this.#showAll();
@@ -99,8 +107,9 @@ class App {
     this.controls.update();
   }
 
-  /** Changes any of frame, field, own, rank, follow; unknown values are ignored. */
-  set({ frame, field, own, rank, follow }) {
+  /** Changes any of frame, field, own, rank, follow, beside (the frame that is compared with; null: none), cut;
+   * unknown values are ignored. */
+  set({ frame, field, own, rank, follow, beside, cut }) {
     if (follow !== undefined) {
       this.follow = follow;
       if (follow) frame = this.newest;
@@ -109,9 +118,14 @@ class App {
     const wasField = this.about;
     this.about = about;
     if (own !== undefined) this.own = own;
-    if (frame !== undefined) this.average = false;
+    if (frame !== undefined && !this.isGoing) this.average = false;
     if (frame !== undefined) this.frame = Math.min(Math.max(frame, 0), this.run.n_frames - 1);
     if (rank !== undefined && rank !== this.chosen) this.#choose(rank);
+    if (cut !== undefined && cutWords(cut) !== cutWords(this.cut)) {
+      this.cut = cut;
+      this.drawn = this.try(this.pictures.cut());
+    }
+    if (beside !== undefined && beside !== this.compared.wanted) this.drawn = this.try(this.#compare(beside));
     if (about !== wasField) {
       this.drawn = this.try(this.#showField());
       this.#showHeat();
@@ -120,12 +134,22 @@ class App {
     this.#remember();
   }
 
+  async #compare(frame) {
+    if (frame !== null) this.own = null; // values of ranks are compared
+    await this.compared.show(frame);
+    if (!this.about) return;
+    this.#colour();
+    this.heat.mark();
+    await this.#showFrame();
+    this.pictures.draw();
+  }
+
   /** Switches a layer of a picture on or off. */
   setLayer(name, isOn) {
     this.layers[name] = isOn;
     this.pictures.setLayer(name, isOn);
     if (name === 'messages') this.try(this.#showMessages());
-    else this.pictures.draw();
+    else this.pictures.mark();
   }
 
   /** Switches a layer on if it is off, and off if it is on. */
@@ -134,12 +158,15 @@ class App {
   }
 
   /** Follows an address that the reader typed, or goes back to. */
-  #goTo({ ends = null, frame, step, rank = null, own = null, ...wanted }) {
+  #goTo({ ends = null, frame, step, rank = null, own = null, with: beside = null, cut, ...wanted }) {
     this.isGoing = true; // Back makes no new entry
     const byStep = this.run.frames.step.indexOf(step);
+    const before = JSON.stringify(this.part);
+    this.#takePart(wanted);
     if (ends && wanted.field) this.ends.set(wanted.field, ends);
-    this.set({ ...wanted, rank, own, frame: frame ?? (byStep >= 0 ? byStep : undefined) });
+    this.set({ ...wanted, rank, own, beside, cut: parsedCut(cut), frame: frame ?? (byStep >= 0 ? byStep : undefined) });
     if (this.about) this.setEnds(ends);
+    if (JSON.stringify(this.part) !== before) this.#showPart();
     this.isGoing = false;
   }
 
@@ -262,8 +289,8 @@ class App {
   #colour() {
     const { about } = this;
     const ends = this.ends.get(about.name);
-    this.colours = new Colours(ends ? { ...about, scale: ends } : about, this.run.palette);
-    const usual = about.scale ?? about.range ?? [0, 1];
+    const usual = this.compared.scale(about) ?? about.scale ?? about.range ?? [0, 1];
+    this.colours = new Colours({ ...about, scale: ends ?? usual }, this.run.palette);
     const whole = [usual, ends ?? usual].reduce((a, b) => [Math.min(a[0], b[0]), Math.max(a[1], b[1])]);
     const change = {
       whole,
@@ -309,6 +336,27 @@ class App {
     this.span = span && [span[0], Math.max(span[1], span[0] + 1)];
     this.ranks = ranks?.size ? ranks : null;
     this.average = this.span !== null;
+    this.#showPart();
+    this.#remember();
+  }
+
+  /** Takes the part of an address: steps "12-20", ranks "0-3,7", and whether their mean is shown. */
+  #takePart({ part, ranks, mean }) {
+    const frames = fromRanges(part, this.run.n_frames);
+    this.span = frames && [Math.min(...frames), Math.max(...frames) + 1];
+    this.ranks = fromRanges(ranks, this.run.n_ranks);
+    this.average = this.span !== null && mean !== undefined;
+    get('all').hidden = this.span === null && this.ranks === null;
+  }
+
+  /** The part as an address has it. */
+  get part() {
+    const { span, ranks, average } = this;
+    const part = span && `${span[0]}-${span[1] - 1}`;
+    return { part, ranks: ranks && (asRanges(ranks) || null), mean: average ? 1 : null };
+  }
+
+  #showPart() {
     get('all').hidden = this.span === null && this.ranks === null;
     this.heat.recolour();
     this.drawn = this.try(this.#showFrame());
@@ -319,7 +367,8 @@ class App {
   #remember() {
     const ends = this.ends.get(this.about?.name)?.map((end) => Number(end.toPrecision(6)));
     const { frame, about, own, chosen: rank } = this;
-    const state = { frame, field: about?.name, own, rank, ends: ends?.join(' ') };
+    const state = { frame, field: about?.name, own, rank, ends: ends?.join(' '), with: this.compared.wanted };
+    Object.assign(state, this.part, { cut: cutWords(this.cut) });
     toAddress(state, !this.isGoing && !this.controls.playing && !this.follow);
   }
 
@@ -334,6 +383,7 @@ class App {
         Promise.all([
           this.average ? this.values.mean(name, ...this.span, signal) : this.values.at(name, frame, signal),
           this.pictures.prepare(frame, signal),
+          this.compared.prepare(signal),
         ]),
       )) ?? [];
     if (!values) return; // another choice came meanwhile

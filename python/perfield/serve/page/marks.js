@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is drawn above the pictures: lines of messages, and the mark of the chosen rank.
 
+import { ink } from './theme.js';
+
 export const CHOSEN = '#d6006c'; // one colour for the chosen rank, everywhere
 export const RECEIVED = '#0072b2';
 const OUTLINE = [
@@ -51,6 +53,15 @@ export function drawOutline(context, paths, thick = 1) {
     for (const path of paths) path.forEach((at, n) => (n ? context.lineTo(...at) : context.moveTo(...at)));
     context.stroke();
   }
+}
+
+/** Draws paths of pixels as one thin line: of what is beyond chance. */
+export function drawThin(context, paths) {
+  context.strokeStyle = ink('--ink');
+  context.lineWidth = 1.6;
+  context.beginPath();
+  for (const path of paths) path.forEach((at, n) => (n ? context.lineTo(...at) : context.moveTo(...at)));
+  context.stroke();
 }
 
 /** Draws the outline of a box around it, so that the box stays as it is. */

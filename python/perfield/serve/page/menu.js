@@ -2,7 +2,7 @@
 // The menu of a card: it fills the page, or is saved as an image or as a table.
 
 import { make } from './legend.js';
-import { saveImage, saveTable } from './save.js';
+import { saveDrawing, saveImage, saveTable } from './save.js';
 
 /** Adds the menu to a card; a double click on its head makes it large, and small again. */
 export function addMenu(card, app) {
@@ -19,7 +19,9 @@ export function addMenu(card, app) {
   image.addEventListener('click', () => saveImage(card, app));
   const table = make('button', '', 'Save as CSV');
   table.addEventListener('click', () => saveTable(card, app));
-  list.append(large, image, table);
+  const drawing = make('button', '', 'Save as SVG');
+  drawing.addEventListener('click', () => saveDrawing(card, app));
+  list.append(large, image, ...(card.id === 'mesh' ? [] : [drawing]), table); // a mesh is no drawing in the plane
   list.addEventListener('click', () => (menu.open = false));
   menu.append(open, list);
   head.append(menu);

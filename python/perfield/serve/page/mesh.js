@@ -2,8 +2,8 @@
 // The picture of the mesh: each rank's piece in the colour of its value, or the simulation's own field.
 
 import * as data from './data.js';
-import { Cells, Lines, View3d, count } from './view3d.js';
-import { drawMessages, drawOutline } from './marks.js';
+import { Cells, Lines, View3d, clip, count } from './view3d.js';
+import { drawMessages, drawOutline, drawThin } from './marks.js';
 import { ink } from './theme.js';
 
 const APART = 1; // pieces of a mesh in space are apart at first, so that few ranks are hidden
@@ -11,6 +11,7 @@ const EDGE = [1, 1, 1]; // white parts pieces of one dark colour
 const CELL_EDGE = [0.35, 0.35, 0.35];
 const MOST_CELLS = 20000; // on the surface whose edges show at first, as in images
 const DIM = 0.5; // how far pieces of others fade
+const CLEAR = 0.25; // opacity of pieces that one sees through
 const SIDEWAYS = 3; // pixels between the lines of both directions, each way
 
 export class MeshPicture {
@@ -27,22 +28,24 @@ export class MeshPicture {
   /** Fetches the surface of a version of the mesh, once, and looks at the first. */
   async load(version, signal) {
     if (version === this.version) return;
-    const mesh = await data.mesh(version, signal);
+    const mesh = await data.mesh(version, signal, this.app.of);
     const { points, verts, strokes, polys, rank, centres } = mesh.arrays;
     const { lines, line_points: ends, line_rank: whose } = mesh.arrays;
-    for (const part of [this.surface, this.edges]) if (part) this.view.remove(part);
+    for (const part of [this.surface, this.edges, this.opaque]) if (part) this.view.remove(part);
+    this.opaque = null;
     this.mesh = mesh;
     this.centres = centres;
     const cells = new Cells(this.vtk, points, { verts, lines: strokes, polys }, rank, this.app.run.n_ranks);
     this.surface = this.view.add(cells, true);
     this.surface.actor.getProperty().set({ edgeColor: CELL_EDGE, lineWidth: 1 });
-    this.edges = this.view.add(new Lines(this.vtk, ends, lines, EDGE, 0.8, whose));
+    this.edges = this.view.add(new Lines(this.vtk, ends, lines, this.app.isChange ? CELL_EDGE : EDGE, 0.8, whose));
     const isFirst = this.version === null;
     this.version = version;
     const cellEdges = (this.app.layers.cells ??= count(polys) <= MOST_CELLS);
     for (const name of ['edges', 'cells']) this.setLayer(name, { ...this.app.layers, cells: cellEdges }[name]);
     this.explode(this.apart ?? (mesh.flat || this.app.run.n_ranks === 1 ? 0 : APART));
     if (isFirst) this.look();
+    await this.cut(this.app.cut, signal);
   }
 
   /** Points the camera at the mesh as the server says, which is as in pictures of ParaView. */
@@ -53,12 +56,84 @@ export class MeshPicture {
 
   /** Gives each rank's piece its colour; rgba : of each rank. */
   paint(rgba) {
-    this.surface?.paintEach(this.vtk, null);
-    this.surface?.paint(this.#faded(rgba, (rank) => rank));
+    if (!this.surface) return;
+    this.#seeThrough(Boolean(this.app.layers.clear));
+    this.surface.paintEach(this.vtk, null);
+    const faded = this.#faded(rgba, (rank) => rank);
+    for (const part of [this.surface, this.opaque, this.slice]) part?.paint(faded);
+  }
+
+  /** Cuts the mesh: {kind: 'clip' or 'slice', axis: 0 to 2, at: 0 to 1 of its extent}; null shows it whole. */
+  async cut(cut, signal) {
+    const isSlice = cut?.kind === 'slice';
+    const found = isSlice
+      ? await data.slice(this.version, cut.axis, Math.round(1000 * cut.at), signal, this.app.of)
+      : null;
+    if (this.slice) this.view.remove(this.slice);
+    this.slice = null;
+    if (found) {
+      const { points, strokes, polys, rank } = found.arrays;
+      this.slice = new Cells(this.vtk, points, { lines: strokes, polys }, rank, this.app.run.n_ranks);
+      this.slice.actor.getProperty().set({ edgeColor: CELL_EDGE, lineWidth: polys.length ? 1 : 4 });
+      this.view.add(this.slice, true);
+      this.slice.move(this.moved);
+    }
+    this.hasCut = cut;
+    for (const part of [this.surface, this.opaque]) part?.actor.setVisibility(!isSlice);
+    for (const name of ['edges', 'cells']) this.setLayer(name, this.app.layers[name]);
+    this.#clip();
+  }
+
+  /** Takes away what lies between the reader and the plane of a clip. Of closed pieces only the inner side is drawn,
+   * as one looks into them: seen from there, each piece looks filled. */
+  #clip() {
+    const { hasCut: cut } = this;
+    const isClip = cut?.kind === 'clip';
+    let plane = null;
+    if (isClip) {
+      const { points } = this.surface;
+      let [low, high] = [Infinity, -Infinity];
+      for (let n = cut.axis; n < points.length; n += 3) {
+        if (points[n] < low) low = points[n];
+        if (points[n] > high) high = points[n];
+      }
+      plane = { axis: cut.axis, at: low + cut.at * (high - low), sign: Math.sign(this.mesh.direction[cut.axis]) || 1 };
+    }
+    for (const part of [this.surface, this.opaque, this.edges]) if (part) clip(this.vtk, part, plane);
+    for (const part of [this.surface, this.opaque]) {
+      part?.actor.getProperty().setFrontfaceCulling(isClip && Boolean(this.mesh.solid));
+    }
+  }
+
+  /** Lets one see through all pieces but those that do not fade, which are drawn once more. */
+  #seeThrough(isWanted) {
+    const { app } = this;
+    const isClear = isWanted && (app.chosen !== null || app.ranks !== null);
+    const key = isClear ? `${app.chosen} ${[...(app.ranks ?? [])]}` : '';
+    this.surface.actor.getProperty().setOpacity(isClear ? CLEAR : 1);
+    if (key === this.seen && Boolean(this.opaque) === isClear) return;
+    this.seen = key;
+    if (this.opaque) this.view.remove(this.opaque);
+    this.opaque = null;
+    if (isClear) this.#drawOpaque();
+    this.setLayer('cells', app.layers.cells);
+  }
+
+  /** Draws the pieces that do not fade once more. */
+  #drawOpaque() {
+    const { app } = this;
+    const { points } = this.mesh.arrays;
+    this.opaque = this.surface.only(this.vtk, points, (rank) => !app.isFaded(rank), app.run.n_ranks);
+    this.view.add(this.opaque);
+    this.opaque.move(this.moved);
+    this.opaque.actor.setVisibility(this.surface.visible);
+    this.opaque.actor.getProperty().set({ edgeColor: CELL_EDGE, lineWidth: 1 });
+    this.#clip();
   }
 
   /** Shows values of the simulation's own field. */
   paintOwn(values, association, colours) {
+    this.#seeThrough(false);
     const owners = association === 'point' ? this.surface.pointOwners : this.surface.owners;
     this.surface.paintEach(
       this.vtk,
@@ -92,13 +167,17 @@ export class MeshPicture {
         const from = this.centres[3 * rank + axis];
         return rank < 0 || Number.isNaN(from) ? 0 : factor * (from - middle[axis]);
       });
-    this.surface.move(this.moved);
-    this.edges.move(this.moved);
+    for (const part of [this.surface, this.edges, this.opaque, this.slice]) part?.move(this.moved);
+    this.#clip();
   }
 
   setLayer(name, isOn) {
-    if (name === 'edges') this.edges?.actor.setVisibility(isOn);
-    if (name === 'cells') this.surface?.actor.getProperty().setEdgeVisibility(isOn);
+    if (name === 'edges') this.edges?.actor.setVisibility(isOn && !this.slice);
+    if (name === 'cells') {
+      for (const part of [this.surface, this.opaque, this.slice]) {
+        part?.actor.getProperty().setEdgeVisibility(isOn && (part !== this.surface || !this.opaque));
+      }
+    }
   }
 
   /** The rank at a hit of the view. */
@@ -118,30 +197,21 @@ export class MeshPicture {
     const ends = (pairs) =>
       pairs.map(({ from, to, bytes, colour }) => [this.middle(from), this.middle(to), bytes, colour]);
     if (app.layers.messages) drawMessages(context, lens, ends(app.messages), SIDEWAYS);
+    const seen = (isOne) =>
+      this.#edgesOf(isOne).map((ends) => ends.map((end) => lens.pixel(...end))).filter(([a, b]) => a && b);
+    if (app.beyond) drawThin(context, seen((rank) => app.beyond.has(rank)));
     if (app.chosen === null) return;
     drawMessages(context, lens, ends(app.partners), SIDEWAYS);
-    const seen = this.#outline(app.chosen).map((ends) => ends.map((end) => lens.pixel(...end)));
-    drawOutline(
-      context,
-      seen.filter(([a, b]) => a && b),
-      0.6,
-    );
+    drawOutline(context, seen((rank) => rank === app.chosen), 0.6);
   }
 
-  #outline(rank) {
-    if (
-      this.outlined?.rank === rank &&
-      this.outlined.apart === this.apart &&
-      this.outlined.version === this.version
-    ) {
-      return this.outlined.segments;
-    }
+  /** The edges of the pieces of some ranks, as pairs of points. */
+  #edgesOf(isOne) {
     const segments = [];
     const point = (n) => this.edges.points.subarray(3 * n, 3 * n + 3);
     eachLine(this.edges.lines, (a, b, line) => {
-      if (this.edges.owners[line] === rank) segments.push([point(a), point(b)]);
+      if (isOne(this.edges.owners[line])) segments.push([point(a), point(b)]);
     });
-    this.outlined = { rank, apart: this.apart, version: this.version, segments };
     return segments;
   }
 }

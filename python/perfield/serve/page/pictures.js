@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Both pictures in their cards, with their tools; a sentence takes the place of one that cannot be drawn.
 
-import { ServerError } from './api.js';
+import { Latest, ServerError } from './api.js';
 import { Colours } from './colours.js';
 import * as data from './data.js';
+import { cutMenu } from './cut.js';
 import { drawLegend, make } from './legend.js';
 import { MachinePicture } from './machine.js';
 import { MeshPicture } from './mesh.js';
@@ -22,6 +23,7 @@ export class Pictures {
     this.app = app;
     this.mesh = this.machine = null;
     this.wantsMesh = false; // of many ranks, only on request
+    this.latestCut = new Latest();
   }
 
   /** Loads what the run has: the machine first, as it is small. */
@@ -119,18 +121,23 @@ export class Pictures {
       const apart = make('input');
       Object.assign(apart, { type: 'range', min: 0, max: 1, step: 0.05, value: this.mesh.apart });
       apart.addEventListener('input', () => {
-        this.mesh.explode(Number(apart.value));
-        this.mesh.view.draw();
+        for (const mesh of this.meshes) {
+          mesh.explode(Number(apart.value));
+          mesh.view.draw();
+        }
       });
       const label = make('label', '', 'apart ');
       label.title = 'moves the pieces of the mesh apart';
       label.append(apart);
       tools.push(label);
     }
+    this.cutMenu = cutMenu(app);
     tools.push(
+      this.cutMenu.element,
       layersMenu(app, [
         ['edges', 'edges of pieces', app.layers.edges],
         ['cells', 'edges of cells', app.layers.cells],
+        ['clear', 'see through all but the chosen', Boolean(app.layers.clear)],
         ['messages', 'messages of the step', false],
       ]),
     );
@@ -186,7 +193,7 @@ export class Pictures {
       if (this.ownValues?.absent) {
         this.mesh.paint(colours.of(new Float32Array(values.length).fill(NaN)));
         card.legend(null);
-      } else if (this.ownValues) {
+      } else if (this.ownValues && !this.mesh.slice) {
         const own = {
           unit: '',
           ...this.ownFields.find(({ name }) => name === app.own),
@@ -201,16 +208,33 @@ export class Pictures {
       }
     }
     this.draw();
+    app.compared.paint(values, colours);
+  }
+
+  /** All pictures of the mesh: the one of the card, and those that it is compared with. */
+  get meshes() {
+    return [this.mesh, ...this.app.compared.meshes].filter(Boolean);
+  }
+
+  /** All pictures. */
+  get all() {
+    return [...this.meshes, this.machine, ...this.app.compared.machines].filter(Boolean);
   }
 
   setLayer(name, isOn) {
-    this.mesh?.setLayer(name, isOn);
-    this.machine?.setLayer(name, isOn);
+    for (const picture of this.all) picture.setLayer(name, isOn);
+  }
+
+  /** Cuts the mesh as `app.cut` says. */
+  async cut() {
+    const { app } = this;
+    this.cutMenu?.show(app.cut);
+    await this.latestCut.run((signal) => Promise.all(this.meshes.map((mesh) => mesh.cut(app.cut, signal))));
+    if (this.painted) this.paint(...this.painted);
   }
 
   draw() {
-    this.mesh?.view.draw();
-    this.machine?.view.draw();
+    for (const { view } of this.all) view.draw();
   }
 
   /** Shows which rank is chosen. */
@@ -223,12 +247,11 @@ export class Pictures {
 
   /** Takes the background of the page. */
   recolour() {
-    this.mesh?.view.recolour();
+    for (const { view } of this.meshes) view.recolour();
   }
 
   drawOverlays() {
-    this.mesh?.view.drawOverlay();
-    this.machine?.view.drawOverlay();
+    for (const { view } of this.all) view.drawOverlay();
   }
 
   /** Turns both pictures back to where they began. */
@@ -247,8 +270,7 @@ class Card {
 
   /** An empty element to draw in. */
   stage() {
-    const stage = make('div', 'stage');
-    stage.style.cssText = 'position: absolute; inset: 0';
+    const stage = make('div', 'stage pane');
     this.place.replaceChildren(stage);
     return stage;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves what a card shows: as an image with a title and the colours, or as a table.
 
+import { placeIn } from './pointer.js';
+import { SvgContext } from './svg.js';
 import { ink } from './theme.js';
 import { amount, unitFor } from './units.js';
 
@@ -16,17 +18,58 @@ export function saveImage(card, app) {
   [whole.width, whole.height] = [width * ratio, (height + HEAD) * ratio];
   const context = whole.getContext('2d');
   context.scale(ratio, ratio);
-  context.fillStyle = ink('--card');
-  context.fillRect(0, 0, width, height + HEAD);
+  drawHead(context, card, app, width, height);
   app.pictures.draw(); // what WebGL drew is gone once it was shown
   for (const canvas of stage.querySelectorAll('canvas')) {
-    if (canvas.width && canvas.clientWidth) context.drawImage(canvas, 0, HEAD, width, height);
+    if (!canvas.width || !canvas.clientWidth) continue;
+    const [x, y] = placeIn(stage, { clientX: canvas.getBoundingClientRect().left, clientY: canvas.getBoundingClientRect().top });
+    context.drawImage(canvas, x, HEAD + y, canvas.clientWidth, canvas.clientHeight);
   }
+  drawNames(context, stage, HEAD);
+  whole.toBlob((blob) => save(blob, `${name(card, app)}.png`), 'image/png');
+}
+
+/** Saves a card in the plane as SVG, drawn anew. */
+export function saveDrawing(card, app) {
+  const stage = card.querySelector('.stage');
+  const { clientWidth: width, clientHeight: height } = stage;
+  const context = new SvgContext(width, height + HEAD);
+  drawHead(context, card, app, width, height);
+  context.translate(0, HEAD);
+  if (card.id === 'machine') {
+    for (const { view } of [app.pictures.machine, ...app.compared.machines].filter(Boolean)) {
+      const { left, top } = view.stage.getBoundingClientRect();
+      context.save();
+      context.translate(...placeIn(stage, { clientX: left, clientY: top }));
+      view.onDraw(context, view);
+      view.onOverlay(context, view);
+      context.restore();
+    }
+    drawNames(context, stage, 0);
+  } else app[card.id].grid.paint(context);
+  save(context.blob(), `${name(card, app)}.svg`);
+}
+
+/** Writes what each pane of a comparison shows. */
+function drawNames(context, stage, down) {
   context.fillStyle = ink('--ink');
   context.font = '14px system-ui, sans-serif';
-  context.fillText(title(card, app), 12, 22, width - BAR - 150);
+  context.textAlign = 'left';
+  for (const name of stage.querySelectorAll('.pane-name')) {
+    const { left, bottom, width } = name.getBoundingClientRect();
+    const [x, y] = placeIn(stage, { clientX: left, clientY: bottom });
+    if (width) context.fillText(name.textContent, x, down + y - 4, width);
+  }
+}
+
+/** Draws background, title and colours. */
+function drawHead(context, card, app, width, height) {
+  context.fillStyle = ink('--card');
+  context.fillRect(0, 0, width, height + HEAD);
+  context.fillStyle = ink('--ink');
+  context.font = '14px system-ui, sans-serif';
+  context.fillText(title(card, app), 12, 22, Math.max(width - BAR - 150, 60));
   if (card.id !== 'matrix' && app.colours) drawColours(context, width, app);
-  whole.toBlob((blob) => save(blob, `${name(card, app)}.png`), 'image/png');
 }
 
 function drawColours(context, width, { about, colours }) {

@@ -11,7 +11,9 @@ export class Values {
   #pending = new Map(); // by request, so that a chunk of a run that has grown is another
   #partial = Infinity; // frames from here on may still change
 
-  constructor(run) {
+  /** of : the run, as for data.js. */
+  constructor(run, of = undefined) {
+    this.of = of;
     this.update(run);
   }
 
@@ -67,7 +69,7 @@ export class Values {
     const to = Math.min(from + this.each, this.nFrames);
     const asked = `${field}/${from}/${to}`;
     if (this.#pending.has(asked)) return this.#pending.get(asked);
-    const request = data.values(field, from, to, signal).then((values) => this.#keep(key, values));
+    const request = data.values(field, from, to, signal, this.of).then((values) => this.#keep(key, values));
     if (signal) return request; // it may be aborted, so nobody else waits for it
     this.#pending.set(
       asked,

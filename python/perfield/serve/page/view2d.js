@@ -8,11 +8,11 @@ const ZOOM = 1.25; // by a key, or by a notch of the wheel
 const MOST = 400; // how often larger than at first
 
 /** A view on a plane whose y points up. Events: onDraw(context, view), onOverlay(context, view), onPick(x, y),
- * onHover(x, y, event) with x null where the pointer left, onResize(). */
+ * onHover(x, y, event) with x null where the pointer left, onResize(), onMove(). */
 export class View2d {
   constructor(stage) {
     this.stage = stage;
-    this.onDraw = this.onOverlay = this.onPick = this.onHover = this.onResize = () => {};
+    this.onDraw = this.onOverlay = this.onPick = this.onHover = this.onResize = this.onMove = () => {};
     this.base = stage.appendChild(document.createElement('canvas'));
     this.overlay = stage.appendChild(document.createElement('canvas'));
     this.overlay.className = 'overlay';
@@ -29,6 +29,18 @@ export class View2d {
   look(box) {
     this.box = box ?? this.box;
     [this.zoom, this.moved] = [1, [0, 0]];
+    this.draw();
+    this.onMove();
+  }
+
+  /** How the picture is zoomed and moved. */
+  get place() {
+    return [this.zoom, this.moved];
+  }
+
+  /** Takes over the place of another view. */
+  follow([zoom, moved]) {
+    [this.zoom, this.moved] = [zoom, [...moved]];
     this.draw();
   }
 
@@ -114,6 +126,7 @@ export class View2d {
       return Math.min(Math.max(this.moved[axis] + by, -most), most);
     });
     this.stage.style.touchAction = this.zoom > 1 ? 'none' : 'pan-y';
+    this.onMove();
     if (this.#scheduled) return;
     this.#scheduled = true;
     requestAnimationFrame(() => {

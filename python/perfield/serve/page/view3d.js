@@ -16,6 +16,7 @@ export class Cells {
    * be missing; owners : of each cell, in this order; nOwners : how many. Only polygons can be picked. */
   constructor(vtk, points, { verts = NONE, lines = NONE, polys = NONE }, owners, nOwners) {
     this.firstPoly = count(verts) + count(lines);
+    this.sentPolys = polys;
     this.owners = owners;
     const all = new Uint32Array(verts.length + lines.length + polys.length);
     [verts, lines, polys].reduce((at, cells) => (all.set(cells, at), at + cells.length), 0);
@@ -96,6 +97,30 @@ export class Cells {
   get visible() {
     return this.actor.getVisibility();
   }
+
+  /** The cells of some owners, as cells of their own. */
+  only(vtk, points, isOne, nOwners) {
+    const [polys, owners] = [[], []];
+    for (let at = 0, cell = this.firstPoly; at < this.sentPolys.length; at += this.sentPolys[at] + 1, cell += 1) {
+      if (!isOne(this.owners[cell])) continue;
+      polys.push(...this.sentPolys.subarray(at, at + this.sentPolys[at] + 1));
+      owners.push(this.owners[cell]);
+    }
+    return new Cells(vtk, points, { polys: Uint32Array.from(polys) }, Int32Array.from(owners), nOwners);
+  }
+}
+
+/** Takes away what lies before a plane; null: nothing. part : cells or lines; plane : {axis, at, sign}, which keeps
+ * what lies in the direction of the sign. */
+export function clip(vtk, part, plane) {
+  const mapper = part.actor.getMapper();
+  mapper.removeAllClippingPlanes();
+  part.isCut = undefined;
+  if (!plane) return;
+  const { axis, at, sign } = plane;
+  const along = (value) => [0, 1, 2].map((one) => (one === axis ? value : 0));
+  mapper.addClippingPlane(vtk.vtkPlane.newInstance({ origin: along(at), normal: along(sign) }));
+  part.isCut = (point) => (point[axis] - at) * sign < 0;
 }
 
 /** How many cells an array [n, p0, .., n, ..] holds. */
@@ -181,13 +206,14 @@ function plain(actor, colour) {
   actor.getProperty().setAmbientColor(...colour);
 }
 
-/** A view on a picture. Events: onPick(hit), onHover(hit or null, event), onOverlay(context, lens). */
+/** A view on a picture. Events: onPick(hit), onHover(hit or null, event), onOverlay(context, lens),
+ * onMove(). */
 export class View3d {
   constructor(vtk, stage) {
     this.stage = stage;
     this.vtk = vtk;
     this.cells = []; // what a pick may hit
-    this.onPick = this.onHover = this.onOverlay = () => {};
+    this.onPick = this.onHover = this.onOverlay = this.onMove = () => {};
     this.renderer = vtk.vtkRenderer.newInstance();
     this.recolour();
     this.window = vtk.vtkRenderWindow.newInstance();
@@ -203,7 +229,10 @@ export class View3d {
     interactor.initialize();
     interactor.bindEvents(stage);
     this.camera = this.renderer.getActiveCamera();
-    this.camera.onModified(() => this.#later());
+    this.camera.onModified(() => {
+      this.onMove();
+      this.#later();
+    });
     this.#listen();
     new ResizeObserver(() => this.resize()).observe(stage);
     this.resize();
@@ -250,6 +279,27 @@ export class View3d {
     if (this.#aim) this.look(...this.#aim);
   }
 
+  /** Where the camera is. */
+  get place() {
+    const { camera } = this;
+    return {
+      position: camera.getPosition(),
+      focalPoint: camera.getFocalPoint(),
+      viewUp: camera.getViewUp(),
+      viewAngle: camera.getViewAngle(),
+      parallelScale: camera.getParallelScale(),
+      parallelProjection: camera.getParallelProjection(),
+    };
+  }
+
+  /** Takes over the place of another view's camera. */
+  follow(place) {
+    this.camera.set(place);
+    this.#turned = true;
+    this.#isLate = true;
+    this.#later();
+  }
+
   get lens() {
     return new Lens(this.camera, this.width, this.height);
   }
@@ -269,6 +319,7 @@ export class View3d {
 
   /** Draws cells and overlay, at once. */
   draw() {
+    this.#isLate = false;
     if (!this.width) return;
     this.renderer.resetCameraClippingRange();
     this.window.render();
@@ -290,7 +341,7 @@ export class View3d {
     for (const part of this.cells) {
       if (!part.visible) continue;
       part.balls ??= balls(part.points, part.polys);
-      const hit = firstHit(ray, part.points, part.polys, part.balls);
+      const hit = firstHit(ray, part.points, part.polys, part.balls, part.isCut);
       if (hit && (!best || hit.distance < best.distance - 1e-9)) best = { ...hit, part };
     }
     if (best) best.cell += best.part.firstPoly;
@@ -300,13 +351,15 @@ export class View3d {
   #aim = null;
   #turned = false;
   #scheduled = false;
+  #isLate = false; // cells are to be drawn, too
 
   #later() {
     if (this.#scheduled) return;
     this.#scheduled = true;
     requestAnimationFrame(() => {
       this.#scheduled = false;
-      this.drawOverlay();
+      if (this.#isLate) this.draw();
+      else this.drawOverlay();
     });
   }
 

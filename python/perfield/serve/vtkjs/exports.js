@@ -11,6 +11,7 @@ export { default as vtkDataArray } from '@kitware/vtk.js/Common/Core/DataArray.j
 export { default as vtkImageData } from '@kitware/vtk.js/Common/DataModel/ImageData.js';
 export { default as vtkMapper } from '@kitware/vtk.js/Rendering/Core/Mapper.js';
 export { default as vtkOpenGLRenderWindow } from '@kitware/vtk.js/Rendering/OpenGL/RenderWindow.js';
+export { default as vtkPlane } from '@kitware/vtk.js/Common/DataModel/Plane.js';
 export { default as vtkPolyData } from '@kitware/vtk.js/Common/DataModel/PolyData.js';
 export { default as vtkRenderer } from '@kitware/vtk.js/Rendering/Core/Renderer.js';
 export { default as vtkRenderWindow } from '@kitware/vtk.js/Rendering/Core/RenderWindow.js';
