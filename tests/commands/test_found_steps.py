@@ -146,7 +146,14 @@ def test_chosen_steps_hold_for_this_run_and_the_next(first_run, perfield_cli, tm
     use("1")
     assert "as chosen" not in next_run("forgotten")[1]
     refused = use("Barrier@nowhere-0000")
-    assert refused.returncode and f"or a site: {site}" in refused.stderr.replace("\n", " "), refused.stderr
+    assert refused.returncode and site in refused.stderr.partition("or a site: ")[2], refused.stderr
+    home["XDG_CACHE_HOME"] = "/dev/null"  # as a home that cannot be written
+    unnoted = use("2")
+    assert unnoted.returncode == 0 and "2 recorded steps from now on" in unnoted.stdout
+    assert (
+        f"set XDG_CACHE_HOME to a folder of yours, or name the call to each run, as perfield run --set "
+        f"step_call={site}/2" in unnoted.stdout.replace("\n", " ")
+    ), unnoted.stdout
 
 
 @WITH_ONE_MPI

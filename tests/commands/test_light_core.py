@@ -87,6 +87,14 @@ def test_report_names_the_package_without_which_nobody_looked(said):
     assert "This Python lacks xarray: pip install 'perfield[analysis]'." in words
 
 
+@pytest.mark.parametrize("module, package", [("numpy", "numpy"), ("elftools", "pyelftools")])
+def test_wheel_alone_names_the_package_that_it_cannot_do_without(tmp_path, module, package):
+    words = [sys.executable, "-c", SCRIPT, module, "info ."]
+    result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = f"needs the Python package {package}, which is not installed; call pip install {package}.\n"
+    assert result.stderr in (f"perfield {said}", f"perfield info: this {said}")
+
+
 def test_package_of_no_extra_is_installed_by_its_own_name():
     assert remedy("pandas") == "pip install 'perfield[analysis]'"
     assert remedy("simplejson") == "pip install simplejson"

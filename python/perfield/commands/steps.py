@@ -126,8 +126,15 @@ def use(run: Run, wanted: str) -> list[str]:
     else:
         said = [f"the record of {run.path} holds no such steps, so it stays as it is"]
     command, folder = run.info.get("command") or [], run.path / run.info.get("working_directory", "..")
-    if _remembered.remember(command, folder, step_call):
-        said.append(f"the next runs of {command[0]} close steps at {step_call} ({_remembered.place()})")
+    try:
+        if _remembered.remember(command, folder, step_call):
+            said.append(f"the next runs of {command[0]} close steps at {step_call} ({_remembered.place()})")
+    except OSError as error:
+        said.append(
+            f"the next runs do not close steps there, as {_remembered.place()} cannot be written "
+            f"({error.strerror or error}): set XDG_CACHE_HOME to a folder of yours, or name the call to each "
+            f"run, as perfield run --set step_call={step_call or wanted}"
+        )
     return said
 
 

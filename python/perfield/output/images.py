@@ -132,7 +132,7 @@ def check_drawing() -> str:
     Raises ImagesError, naming the package, if VTK or all of these are missing.
     """
     if importlib.util.find_spec("vtkmodules") is None:
-        raise ImagesError(f"images {NEEDS_VTK}")
+        raise ImagesError(f"drawing images {NEEDS_VTK}")
     lacking = _lacking_display()
     if not lacking:
         return "in Xvfb" if shutil.which("Xvfb") else f"on the display {os.environ['DISPLAY']}"

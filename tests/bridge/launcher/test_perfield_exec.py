@@ -171,10 +171,11 @@ def test_program_of_musl_runs_unmeasured_with_a_message(execute, compile_c, here
     assert list(here.iterdir()) == []
 
 
-def test_program_of_another_processor_is_named_as_such(execute, compile_c, here):
+@pytest.mark.parametrize("bits, machine", [(2, 0x1234), (1, 3)])  # no processor has this number; 32-bit x86
+def test_program_of_another_processor_is_named_as_such(execute, compile_c, here, bits, machine):
     program = compile_c(HELLO, name="of-another")
     words = bytearray(program.read_bytes())
-    words[18:20] = (0x1234).to_bytes(2, "little")  # e_machine: no processor has this number
+    words[4], words[18:20] = bits, machine.to_bytes(2, "little")  # EI_CLASS and e_machine
     program.write_bytes(words)
     result = execute("perfield-exec", program, cwd=here)
     assert result.returncode == 126
