@@ -58,7 +58,9 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
         values = [float(round(value)) for value in values]
     values = sorted(set(values))
     largest = max(abs(low), abs(high)) * factor
-    if whole or largest < LEAST:
+    if largest < LEAST:
+        return dict.fromkeys(values, "0")
+    if whole:
         return {value: f"{value * factor:.0f}" for value in values}
     digits = math.floor(math.log10(largest) + 1e-9)
     if intervals and -3 <= digits < 6:

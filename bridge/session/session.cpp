@@ -503,7 +503,8 @@ void Session::print_summary() noexcept {
   feholdexcept(&of_program);
   try {
     std::string text;
-    for (const std::string& line : summary_of(writer_.run_path()).lines) text += legible(line) + "\n";
+    for (const std::string& line : summary_of(writer_.run_path()).lines)
+      text += legible(line) + "\n";
     print(text);
   } catch (...) {
     // a failed summary does no harm

@@ -89,7 +89,8 @@ def round_end(high: float, whole: bool = False) -> float:
     """The smallest round number that is not below `high`.
 
     It is 4, 5 or 6 times 1, 2, 2.5 or 5 times a power of ten, so that a legend has round numbers.
-    high : at least 0; 0 gives 1, as does less than any power of ten. whole : the numbers of the legend are whole.
+    high : at least 0; 0 gives 1, as does less than any power of ten. whole : the numbers of the legend are
+    whole.
     """
     if high < LEAST:
         return 1.0

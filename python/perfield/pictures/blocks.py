@@ -106,7 +106,7 @@ def check_reach(block: str, dataset: vtkDataSet) -> None:
     """
     box = dataset.GetBounds()
     low, high, is_known = min(box), max(box), box[0] <= box[1]
-    if not (-MOST_NUMBER < low and high < MOST_NUMBER and is_known):
+    if not (low > -MOST_NUMBER and high < MOST_NUMBER and is_known):
         raise MeshError(
             f"{block} {f'reaches from {low:g} to {high:g}' if is_known else 'has no finite point'}; expected "
             f"coordinates between -{MOST_NUMBER:g} and {MOST_NUMBER:g}. Check the points, or the origin and "
