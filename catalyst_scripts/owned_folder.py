@@ -27,6 +27,9 @@ HEAD = {"perfield": "files that perfield wrote in this folder, and may replace o
 _STAGE = ".perfield-new-"  # a folder for a file that is not complete
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 1 << 20
+_MOST_LIST = 1 << 28  # bytes of a list; one of a million files has half of that
+_LEAST_SPARSE = 1 << 30  # bytes of a file that may be
+_MOST_SPARSE = 50  # times as large as what it takes on the disk; perfield writes no holes
 
 
 class NotOursError(OSError):
@@ -55,6 +58,11 @@ class OwnedFolder:
         if os.path.lexists(self.path) and not self.path.is_dir():
             raise NotOursError(f"{self.path} is no folder; {_ELSEWHERE}")
         self._listed = _read_list(self.path)
+        if self._listed is None and os.path.lexists(self.path / LIST):
+            raise NotOursError(
+                f"{self.path / LIST} is not the list that perfield keeps of its files, so nothing is written "
+                f"there; move it away, or {_ELSEWHERE}"
+            )
         if self._listed is None and not is_shared and not _is_free(self.path):
             raise NotOursError(
                 f"{self.path} is not empty, and perfield's list {LIST} of files that it wrote is not in it, "
@@ -75,8 +83,10 @@ class OwnedFolder:
         known = (self._listed or {}).get(name, set())
         try:
             with self._inside(name) as (folder, last):
-                size = os.stat(last, dir_fd=folder, follow_symlinks=False).st_size
-                return size in dict(known) and _size_and_hash(last, folder) in known
+                about = os.stat(last, dir_fd=folder, follow_symlinks=False)
+                has_holes = about.st_size > max(_LEAST_SPARSE, _MOST_SPARSE * 512 * about.st_blocks)
+                is_known = about.st_size in dict(known) and not has_holes
+                return is_known and _size_and_hash(last, folder) in known
         except OSError:
             return False
 
@@ -186,7 +196,7 @@ class OwnedFolder:
         self.bytes[name] = size
 
     def _append(self, line: dict[str, object], flags: int = 0) -> None:
-        options = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | flags
+        options = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | flags
         file = os.open(self.path / LIST, options, 0o666)
         try:
             os.write(file, json.dumps(line).encode() + b"\n")
@@ -311,7 +321,9 @@ def _read_list(folder: Path) -> dict[str, set[tuple[int, str]]] | None:
     except OSError:
         return None
     with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(file).st_mode) or _row(opened.readline(_PIECE)) != HEAD:
+        about = os.fstat(file)
+        is_usual = stat.S_ISREG(about.st_mode) and about.st_size <= _MOST_LIST
+        if not is_usual or _row(opened.readline(_PIECE)) != HEAD:
             return None
         found: dict[str, set[tuple[int, str]]] = {}
         for line in iter(lambda: opened.readline(_PIECE), b""):

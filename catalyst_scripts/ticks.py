@@ -11,6 +11,7 @@ UNITS = {
     "s": ((1.0, "s"), (1e3, "ms"), (1e6, "\N{MICRO SIGN}s"), (1e9, "ns")),
     "B": ((1e-12, "TB"), (1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes")),
 }
+LEAST = 1e-300  # of a scale; less has no power of ten below it
 INTERVALS = (5, 4, 6)
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -57,7 +58,9 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
         values = [float(round(value)) for value in values]
     values = sorted(set(values))
     largest = max(abs(low), abs(high)) * factor
-    if whole or largest == 0:
+    if largest < LEAST:
+        return dict.fromkeys(values, "0")
+    if whole:
         return {value: f"{value * factor:.0f}" for value in values}
     digits = math.floor(math.log10(largest) + 1e-9)
     if intervals and -3 <= digits < 6:
@@ -72,7 +75,7 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
 
 def _intervals(length: float, whole: bool) -> int | None:
     """Into how many intervals of round length a scale can be divided; None if into none."""
-    if length <= 0:
+    if length < LEAST:
         return None
     if whole and length <= max(INTERVALS):
         return round(length)

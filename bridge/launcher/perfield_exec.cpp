@@ -24,6 +24,7 @@
 #include "platform/guarded.hpp"
 #include "platform/memory_limit.hpp"
 #include "platform/quietly.hpp"
+#include "platform/utf8.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
 #include "run_directory/network_file.hpp"
@@ -51,7 +52,12 @@ const char kHelp[] =
     "  --version  print perfield's version\n"
     "  --help     print this text\n";
 
-void warn(const std::string& sentence) { perfield::say("perfield: " + sentence + "\n"); }
+// Paths and names of hosts may come from files that somebody else wrote.
+void warn(const std::string& sentence) {
+  perfield::say("perfield: " + perfield::legible(sentence) + "\n");
+}
+
+void print_line(const std::string& line) { std::puts(perfield::legible(line).c_str()); }
 
 void warn_once_per_node(const std::string& sentence) {
   if (!sentence.empty() && perfield::speaks_for_node()) warn(sentence);
@@ -167,11 +173,11 @@ int collect(const std::string& run) {
     place = path;
   if (stat(place.c_str(), &facts) == 0) perfield::guard_directory(place, facts.st_uid);
   const perfield::Collection collection = perfield::collect_staged(place);
-  for (const std::string& line : collection.done) std::printf("collected  %s\n", line.c_str());
+  for (const std::string& line : collection.done) print_line("collected  " + line);
   for (const std::string& line : collection.trouble) warn(line);
   const std::set<std::string> hosts(collection.elsewhere.begin(), collection.elsewhere.end());
   for (const std::string& host : hosts)
-    std::printf("elsewhere  files are still staged on host %s; collect them there\n", host.c_str());
+    print_line("elsewhere  files are still staged on host " + host + "; collect them there");
   if (collection.done.empty() && collection.trouble.empty() && hosts.empty())
     std::puts("nothing is staged");
   return !collection.trouble.empty();

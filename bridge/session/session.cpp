@@ -19,6 +19,7 @@
 #include "platform/memory_limit.hpp"
 #include "platform/process.hpp"
 #include "platform/quietly.hpp"
+#include "platform/utf8.hpp"
 #include "session/environment.hpp"
 #include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
@@ -502,7 +503,8 @@ void Session::print_summary() noexcept {
   feholdexcept(&of_program);
   try {
     std::string text;
-    for (const std::string& line : summary_of(writer_.run_path()).lines) text += line + "\n";
+    for (const std::string& line : summary_of(writer_.run_path()).lines)
+      text += legible(line) + "\n";
     print(text);
   } catch (...) {
     // a failed summary does no harm

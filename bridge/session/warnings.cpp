@@ -16,6 +16,7 @@
 
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
+#include "platform/utf8.hpp"
 #include "recorder/source.h"
 #include "run_directory/job.hpp"
 #include "run_directory/run_directory.hpp"
@@ -88,7 +89,7 @@ void warn_once_per_node(const std::string& topic, const std::string& sentence) n
   try {
     rank_log().line("warned     " + sentence);
     if (!is_first("told", topic)) return;
-    print("perfield: " + sentence + "\n");
+    print("perfield: " + legible(sentence) + "\n");
   } catch (...) {
     // no memory for a sentence: prints nothing
   }
@@ -96,7 +97,7 @@ void warn_once_per_node(const std::string& topic, const std::string& sentence) n
 
 void warn_at_once(const std::string& sentence) noexcept {
   try {
-    if (speaks_for_node()) print("perfield: " + sentence + "\n");
+    if (speaks_for_node()) print("perfield: " + legible(sentence) + "\n");
   } catch (...) {
     // the same
   }

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from perfield.catalyst_scripts.owned_folder import LIST, NotOursError, OwnedFolder, check_new_file, new_file
+from perfield.catalyst_scripts.owned_folder import (
+    HEAD,
+    LIST,
+    NotOursError,
+    OwnedFolder,
+    check_new_file,
+    new_file,
+)
 
 FOREIGN = "the user's own\n"
 
@@ -176,3 +183,29 @@ def test_links_folders_and_devices_are_never_replaced(tmp_path, home):
         check_new_file(home / "notes.txt", replaces=False)
     with pytest.raises(NotOursError, match="symbolic link"):
         check_new_file(tmp_path / "dangling", replaces=False)
+
+
+@pytest.mark.parametrize("planted", ["a text", "a pipe", "a link", "too large"])
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_list_that_is_none_of_perfields_is_refused_and_left_as_it_is(tmp_path, home, planted, is_shared):
+    room, listed = tmp_path / "room", tmp_path / "room" / LIST
+    room.mkdir()
+    if planted == "a pipe":
+        os.mkfifo(listed)  # it would wait for a reader
+    elif planted == "a link":
+        listed.symlink_to(home / "notes.txt")
+    else:
+        listed.write_text(FOREIGN if planted == "a text" else json.dumps(HEAD) + "\n")
+    if planted == "too large":
+        os.truncate(listed, 1 << 40)
+    before = listed.lstat()
+    with pytest.raises(NotOursError, match=f"{LIST} is not the list that perfield keeps .* move it away, or"):
+        OwnedFolder(room, is_shared=is_shared)
+    assert listed.lstat() == before and contents(home) == {"notes.txt": FOREIGN}
+
+
+def test_a_listed_file_of_holes_is_not_read(made):
+    os.truncate(made / "geometry.pvd", 1 << 40)
+    with (made / LIST).open("a") as rows:
+        rows.write(json.dumps({"name": "geometry.pvd", "bytes": 1 << 40, "hash": "any"}) + "\n")
+    assert not OwnedFolder(made).is_ours("geometry.pvd")  # within seconds: it would read 1 TB

@@ -27,6 +27,10 @@ def test_ticks_have_equal_digits():
     assert list(ticks(5.72e-6, 0.00526, 1e3).values()) == ["0.01", "1.06", "2.11", "3.16", "4.21", "5.26"]
 
 
+def test_values_below_all_powers_of_ten_are_zero():
+    assert set(ticks(0.0, 5e-324).values()) == set(ticks(-5e-324, 1e-310, 1e9).values()) == {"0"}
+
+
 def test_scales_around_zero_have_it_in_their_middle():
     found = ticks(-0.02, 0.02, 1e3)
     assert list(found.values()) == ["-20", "-15", "-10", "-5", "0", "+5", "+10", "+15", "+20"]

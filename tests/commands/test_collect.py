@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -44,3 +45,17 @@ def test_collect_moves_staged_streams_into_the_run(run, capfd):
 def test_collect_refuses_a_directory_that_is_no_run(tmp_path, capfd):
     assert commands.main(["setup", "collect", str(tmp_path)]) == 2
     assert f"{tmp_path} holds no run.json of perfield; give the directory" in capfd.readouterr().err
+
+
+def test_names_in_notes_control_no_terminal(run, capfd):
+    note = {"host": "a\x1b]0;title\x07\nelsewhere", "directory": "/nowhere/\x1b[31m"}
+    (run / "stream/.staged-planted").write_text(json.dumps(note))
+    note["host"] = os.uname().nodename
+    (run / "stream/.staged-here").write_text(json.dumps(note))
+    commands.main(["setup", "collect", str(run)])
+    commands.main(["info", str(run)])
+    out, err = capfd.readouterr()
+    assert (
+        "on host a?]0;title??elsewhere; collect" in out and "/nowhere/?[31m/stream.pf does not exist" in err
+    )
+    assert "\x1b" not in out + err and r"a\x1b]0;title\x07\nelsewhere" in out

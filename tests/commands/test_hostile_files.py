@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import perfield
+from perfield.child_python import run_code
 from perfield.commands import main
 from perfield.topology import placement_of
 from twins import twin
@@ -131,3 +134,44 @@ def test_mesh_that_is_a_pipe_is_a_sentence(run, capfd, named, tmp_path):
     main(["render", "other" if named == "setting" else "run", "--steps", "1", "--geometry", *words])
     said = capfd.readouterr()
     assert "mesh.vtu is no regular file" in said.out + said.err
+
+
+NAMED = {
+    "regimes of .npy": ("times.npy", "lab", "regimes", "PIPE"),
+    "regimes of .csv": ("times.csv", "lab", "regimes", "PIPE"),
+    "oscillate": ("model.toml", "lab", "oscillate", "--config", "PIPE"),
+    "oscillate, whose model names a matrix": ("matrix.mtx", "lab", "oscillate", "--config", "named.toml"),
+    "inject": ("trace", "lab", "inject", "--trace", "PIPE", "-n", "1", "true"),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_named_file_that_is_a_pipe_is_a_sentence(tmp_path, monkeypatch, case, capfd):
+    name, *words = NAMED[case]
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(name)
+    Path("named.toml").write_text('[topology]\nfile = "matrix.mtx"\n')
+    assert main([name if word == "PIPE" else word for word in words]) == 2
+    said = capfd.readouterr().err
+    assert f"{name} is " in said and said.count("\n") == 1, said
+
+
+def test_records_that_are_pipes_are_a_sentence(tmp_path):
+    from perfield.derived.numpy_files import read_numpy
+
+    os.mkfifo(tmp_path / "matvec.0.npy")
+    with pytest.raises(ValueError, match="is a pipe, expected a regular file"):
+        read_numpy(tmp_path / "matvec.0.npy")
+
+
+def test_settings_of_matplotlib_in_the_current_directory_are_not_read(tmp_path):
+    (tmp_path / "matplotlibrc").write_text("animation.ffmpeg_path: ./planted\ntext.usetex: True\n")
+    code = """
+import os
+from perfield.commands import main
+main(["none"])
+import matplotlib
+print([matplotlib.rcParams[name] for name in ("animation.ffmpeg_path", "text.usetex")], os.getcwd())
+"""
+    done = subprocess.run(run_code(sys.executable, code), cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == f"['ffmpeg', False] {tmp_path}", done.stderr

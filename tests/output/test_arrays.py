@@ -32,6 +32,11 @@ def test_never_measured_arrays_are_left_out():
     assert noted(np.nan, np.nan).description() == {}
 
 
+def test_values_beyond_what_pictures_describe_are_left_out():
+    assert noted(1e308).description() == noted(-1e305).description() == {}
+    assert noted(2.0, 1e308).description()["wait"]["range"] == (2.0, 2.0)
+
+
 def test_cell_fields_are_described_as_cells():
     assert noted(1.0, name="pressure", association="cell").description()["pressure"]["association"] == "CELLS"
     assert noted(1.0).description()["wait"]["association"] == "POINTS"

@@ -11,7 +11,16 @@ from perfield.output.scales import round_end, scale_of, usual_end
 
 @pytest.mark.parametrize(
     ("high", "end"),
-    [(0.0283, 0.03), (0.338, 0.4), (7.0, 8.0), (1.05, 1.2), (13.0, 15.0), (123456.0, 125000.0), (0.0, 1.0)],
+    [
+        (0.0283, 0.03),
+        (0.338, 0.4),
+        (7.0, 8.0),
+        (1.05, 1.2),
+        (13.0, 15.0),
+        (123456.0, 125000.0),
+        (0.0, 1.0),
+        (5e-324, 1.0),
+    ],
 )
 def test_scales_end_at_the_next_round_number(high, end):
     assert round_end(high) == end

@@ -11,7 +11,15 @@ from vtkmodules.vtkCommonDataModel import vtkGenericCell
 
 from perfield._bridge import wrong_cell
 from perfield.pictures import blocks
-from perfield.pictures.blocks import GHOSTS, MeshError, attach, centre_and_size, dataset_of, owned_cells
+from perfield.pictures.blocks import (
+    GHOSTS,
+    MeshError,
+    attach,
+    centre_and_size,
+    check_reach,
+    dataset_of,
+    owned_cells,
+)
 from perfield.pictures.geometry_picture import geometry_blocks
 
 KINDS = ("image", "rectilinear", "structured", "unstructured")
@@ -171,3 +179,18 @@ def test_fields_that_do_not_fit_into_memory_are_refused_before_they_are_made(tmp
     monkeypatch.setattr(blocks, "free_bytes", lambda: for_eight_arrays)
     with pytest.raises(MeshError, match=r"on which \d\d arrays take .* are free. Name fewer fields"):
         list(geometry_blocks(run, run.frame(0)))
+
+
+@pytest.mark.parametrize("far", [np.inf, 1e308, -1e305, np.nan])
+def test_block_that_no_picture_has_room_for_is_a_sentence(far):
+    block = fake_run.cube(0, "structured", cells=1)
+    block.points = np.full_like(block.points, far) if np.isnan(far) else block.points.copy()
+    block.points.reshape(-1)[0] = far
+    with pytest.raises(MeshError, match=r"block 3 (reaches from|has no finite point).*expected coordinates"):
+        check_reach("block 3", dataset_of(block))
+
+
+def test_ghosts_that_are_no_bytes_hide_nothing():
+    dataset = dataset_of(fake_run.cube(0, "image", cells=2))
+    attach(dataset, GHOSTS, np.ones(8), "cell")
+    assert owned_cells(dataset) == 8

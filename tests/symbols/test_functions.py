@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 
@@ -186,3 +187,22 @@ def test_lines_of_fortran_name_procedure_and_module(tmp_path):
     address = (str(tmp_path / "f.so"), inside(tmp_path / "f.so", "__flow_MOD_advance")[4])
     assert source_lines([address])[address].function == "flow::advance"
     assert inlined_functions(address[0], [address[1] - 1]) == [["flow::advance"]]
+
+
+def tool(folder, monkeypatch, script):
+    """Puts a stand-in for addr2line before all others."""
+    (folder / "addr2line").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "addr2line").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_more_addresses_than_a_command_line_holds_are_asked_for(tmp_path, monkeypatch):
+    tool(tmp_path, monkeypatch, """awk '{ print "relax"; print "flow.cpp:7" }'""")
+    found = source_lines(("/bin/true", address) for address in range(130_000))
+    assert len(found) == 130_000 and found["/bin/true", 9].line == 7
+
+
+def test_a_file_that_keeps_the_tool_busy_names_nothing(tmp_path, monkeypatch):
+    tool(tmp_path, monkeypatch, "exec sleep 60")
+    monkeypatch.setattr("perfield.symbols.source_lines.MOST_S", 0.05)
+    assert source_lines([("/bin/true", 9)]) == {} and inlined_functions("/bin/true", [9]) == [[]]

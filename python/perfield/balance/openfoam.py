@@ -11,6 +11,7 @@ import numpy as np
 
 from perfield.analysis.cell_costs import CellCosts, unit_of
 from perfield.balance.measured import BalanceError
+from perfield.catalyst_scripts.safe_open import safe_read
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.openfoam_pieces import sources, written_times
 
@@ -50,7 +51,7 @@ def whole_case_fields(
     unit_s = unit_of(costs.cost_s, costs.n_cells)
     fields = []
     for region, values in costs_of_regions.items():
-        boundary = (case / "constant" / region / "polyMesh/boundary").read_bytes()
+        boundary = safe_read(case / "constant" / region / "polyMesh/boundary")
         fields.append(
             CostField(
                 case / time / region / name,
@@ -113,7 +114,7 @@ def _check_whole(mesh: Path, n_cells: int) -> None:
             f"{mesh} has no file owner (not compressed), so decomposePar cannot divide the case; copy the "
             "undivided mesh there, or write into the ranks' directories with --redistribute."
         )
-    there = n_cells_of((mesh / "owner").read_bytes(), (mesh / "neighbour").read_bytes())
+    there = n_cells_of(*(safe_read(mesh / name, most=None) for name in ("owner", "neighbour")))
     if there != n_cells:
         raise BalanceError(
             f"{mesh} has {there:,} cells, but the pieces of the ranks have {n_cells:,}. The case was "
@@ -304,7 +305,7 @@ def _patches(boundary: bytes) -> list[tuple[str, str]]:
 
 def _dictionary(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        text = safe_read(file).decode("utf-8", "replace")
     except OSError:
         return ""
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)

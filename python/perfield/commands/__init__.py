@@ -9,12 +9,15 @@ before argparse sees them.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import shlex
 import signal
 import sys
 import textwrap
 import traceback
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -133,6 +136,7 @@ def main(argv: list[str] | None = None) -> int:
     as does an error of perfield's own; `python -X dev -m perfield.commands` raises that.
     """
     prepare_streams()
+    _import_matplotlib_elsewhere()
     code, end = 0, None
     try:
         try:
@@ -152,6 +156,21 @@ def main(argv: list[str] | None = None) -> int:
     if end is not None:
         raise end
     return code
+
+
+def _import_matplotlib_elsewhere() -> None:
+    """Lets matplotlib read no `matplotlibrc` in the current directory, which may be that of somebody else's
+    run: its settings name programs that matplotlib calls (animation.ffmpeg_path, text.usetex)."""
+    if not os.path.lexists("matplotlibrc"):
+        return
+    here = os.open(".", os.O_PATH | os.O_CLOEXEC)
+    try:
+        os.chdir("/")
+        with contextlib.suppress(ImportError):
+            import_module("matplotlib")
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def exit_code(returncode: int) -> int:

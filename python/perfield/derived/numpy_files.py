@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from perfield.catalyst_scripts.safe_open import why_unsafe
+
 MOST_BYTES = 1 << 30
 """Bytes of all arrays in a file."""
 
@@ -15,9 +17,11 @@ MOST_BYTES = 1 << 30
 def read_numpy(path: Path) -> np.ndarray | dict[str, np.ndarray]:
     """The array of a .npy file, or the arrays of a .npz file by name; none may hold Python's objects.
 
-    Raises ValueError if the file says that they are larger than MOST_BYTES. A damaged file raises whatever
-    NumPy, zipfile, zlib and tokenize have for it.
+    Raises ValueError for a pipe or device, and if the file says that they are larger than MOST_BYTES. A
+    damaged file raises whatever NumPy, zipfile, zlib and tokenize have for it.
     """
+    if words := why_unsafe(path, None):
+        raise ValueError(words)
     if path.suffix.lower() != ".npz":
         size, most = path.stat().st_size, MOST_BYTES
         if size > most:

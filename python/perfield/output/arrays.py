@@ -10,6 +10,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
+from perfield.catalyst_scripts.pictures_json import MOST
 from perfield.output.scales import usual_end, usual_peak
 from perfield.pictures.exploded import OFFSET
 
@@ -20,7 +21,8 @@ SHAPES = (OFFSET, "radius", "anchor_x")  # arrays that say where and how thick, 
 
 
 class Arrays:
-    """The arrays of one layer of a picture over all noted steps, without those that have no finite value.
+    """The arrays of one layer of a picture over all noted steps, without those that have no finite value,
+    or values that no scale of colours reaches.
 
     Arrays that only shape the picture (SHAPES) are no values and are left out.
 
@@ -60,7 +62,7 @@ class Arrays:
         if array.GetDataType() in (VTK_FLOAT, VTK_DOUBLE) and np.isnan(vtk_to_numpy(array)).any():
             self._absent.add(name)
         low, high = array.GetFiniteRange(0 if components == 1 else -1)  # -1: the magnitude
-        if not (low <= high and np.isfinite([low, high]).all()):
+        if not -MOST < low <= high < MOST:
             return
         found = self._found.setdefault(name, {"range": (low, high)})
         before = found["range"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from perfield.catalyst_scripts.ticks import LEAST
 from perfield.derived.providers import given_fields
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between numbers of a legend, times a power of ten
@@ -89,9 +90,10 @@ def round_end(high: float, whole: bool = False) -> float:
     """The smallest round number that is not below `high`.
 
     It is 4, 5 or 6 times 1, 2, 2.5 or 5 times a power of ten, so that a legend has round numbers.
-    high : at least 0; 0 gives 1. whole : the numbers of the legend are whole.
+    high : at least 0; 0 gives 1, as does less than any power of ten. whole : the numbers of the legend are
+    whole.
     """
-    if high <= 0:
+    if high < LEAST:
         return 1.0
     if whole and high <= max(INTERVALS):
         return float(math.ceil(high))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
-from vtkmodules.vtkCommonCore import vtkIdList, vtkPoints, vtkUnsignedCharArray
+from vtkmodules.vtkCommonCore import VTK_UNSIGNED_CHAR, vtkIdList, vtkPoints, vtkUnsignedCharArray
 from vtkmodules.vtkCommonDataModel import (
     vtkCellArray,
     vtkDataSet,
@@ -25,6 +25,7 @@ from vtkmodules.vtkCommonDataModel import (
 from vtkmodules.vtkFiltersCore import vtkExtractCells
 
 from perfield import _bridge
+from perfield.catalyst_scripts.pictures_json import MOST as MOST_NUMBER
 from perfield.pictures.free_memory import free_bytes
 from perfield.pictures.vtk_arrays import vtk_array
 from perfield.run.mesh import NEEDED
@@ -99,6 +100,21 @@ def check_room(block: str, n_values: int, n_arrays: int = _LEAST_ARRAYS) -> None
         )
 
 
+def check_reach(block: str, dataset: vtkDataSet) -> None:
+    """Raises MeshError if no picture has room for the points, which is so for NaN if there is no other.
+
+    block : as above.
+    """
+    box = dataset.GetBounds()
+    low, high, is_known = min(box), max(box), box[0] <= box[1]
+    if not (low > -MOST_NUMBER and high < MOST_NUMBER and is_known):
+        raise MeshError(
+            f"{block} {f'reaches from {low:g} to {high:g}' if is_known else 'has no finite point'}; expected "
+            f"coordinates between -{MOST_NUMBER:g} and {MOST_NUMBER:g}. Check the points, or the origin and "
+            "spacing, that the program or the file has."
+        )
+
+
 def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str) -> None:
     """Adds one array to a dataset.
 
@@ -143,7 +159,7 @@ def cells_of(dataset: vtkDataSet, cells: np.ndarray) -> vtkUnstructuredGrid:
 def is_owned(dataset: vtkDataSet) -> np.ndarray:
     """Which of the dataset's cells are no ghosts, bool (n_cells,)."""
     ghosts = dataset.GetCellData().GetArray(GHOSTS)
-    if ghosts is None:
+    if ghosts is None or ghosts.GetDataType() != VTK_UNSIGNED_CHAR:  # else VTK shows all, too
         return np.ones(dataset.GetNumberOfCells(), dtype=bool)
     return (vtk_to_numpy(ghosts) & vtkDataSetAttributes.DUPLICATECELL) == 0
 

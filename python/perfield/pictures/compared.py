@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkDataSetAttributes
+from vtkmodules.vtkCommonDataModel import vtkDataSet
 from vtkmodules.vtkFiltersCore import vtkCellCenters
 
 from perfield.analysis.comparing.cells import matching_cells
-from perfield.pictures.blocks import GHOSTS, MeshError, attach, centre_and_size
+from perfield.pictures.blocks import GHOSTS, MeshError, attach, centre_and_size, is_owned
 from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.pieces import Pieces
 from perfield.topology import Placement
@@ -144,7 +144,7 @@ class _Cells:
                     continue
                 middles.append(_middles(dataset))
                 ranks.append(np.full(size, rank))
-                owned.append(_owned(dataset))
+                owned.append(is_owned(dataset))
                 name = f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"
                 self.datasets.append((rank, name, _bare(dataset), begin, begin + size))
                 begin += size
@@ -160,13 +160,6 @@ def _middles(dataset: vtkDataSet) -> np.ndarray:
     centres.SetInputData(dataset)
     centres.Update()
     return vtk_to_numpy(centres.GetOutput().GetPoints().GetData()).astype(float)
-
-
-def _owned(dataset: vtkDataSet) -> np.ndarray:
-    ghosts = dataset.GetCellData().GetArray(GHOSTS)
-    if ghosts is None:
-        return np.ones(dataset.GetNumberOfCells(), bool)
-    return (vtk_to_numpy(ghosts) & vtkDataSetAttributes.DUPLICATECELL) == 0
 
 
 def _bare(dataset: vtkDataSet) -> vtkDataSet:

@@ -16,7 +16,13 @@ import numpy as np
 from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
-from perfield.pictures.blocks import MeshMissingError, centre_and_size, check_room, owned_cells
+from perfield.pictures.blocks import (
+    MeshMissingError,
+    centre_and_size,
+    check_reach,
+    check_room,
+    owned_cells,
+)
 from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.mesh_messages import focus_values
@@ -89,7 +95,9 @@ def geometry_blocks(
             if not dataset.GetNumberOfPoints():
                 continue
             n_values = max(dataset.GetNumberOfPoints(), dataset.GetNumberOfCells())
-            check_room(f"block {number} of rank {rank}", n_values, len(values.names))
+            block = f"block {number} of rank {rank}"
+            check_room(block, n_values, len(values.names))
+            check_reach(block, dataset)
             name_own_fields(dataset, values.names)
             constants = _Constants(dataset, options.association)
             for name, value in zip(values.names, values.of(rank, number, n_cells, sum(cells)).tolist()):

@@ -13,7 +13,7 @@ from perfield.run.errors import RunError
 from perfield.run.json_text import parse_json
 from perfield.run.schema import checked
 from perfield.run.streams import Streams
-from perfield.text import in_list
+from perfield.text import in_list, printable
 
 MOST_BYTES = 1 << 24  # of run.json, which holds a command line and the settings
 
@@ -84,7 +84,7 @@ def staged(path: Path) -> str:
     for note in sorted((path / "stream").glob(".staged-*")):
         try:
             place = parse_json(safe_read(note, path, MOST_BYTES).decode("utf-8", "replace"))
-            places.setdefault(str(place["host"]), []).append(str(place["directory"]))
+            places.setdefault(printable(str(place["host"])), []).append(printable(str(place["directory"])))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # collected just now, or being written
     if not places:

@@ -13,6 +13,7 @@ from pathlib import Path
 from perfield.symbols.files import demangled, of_fortran, symbols_of
 
 SCRIPT = "python:"  # begins the path of what is a function of a script: python:main:/home/me/flow.py
+MOST_S = 120.0  # for all addresses in a file, which may be any
 _OPTIONS = {
     "addr2line": ["-f", "-C", "-e"],
     "llvm-symbolizer": ["--output-style=GNU", "--no-inlines", "-f", "-C", "-e"],
@@ -59,9 +60,7 @@ def _of_script(path: str, line: int) -> SourceLine:
 
 def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
     # A return address is behind the call, perhaps in the next line: one byte before it is still the call.
-    command = [name, *_OPTIONS[name], path, *(hex(max(offset - 1, 0)) for offset in offsets)]
-    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    words = result.stdout.splitlines()
+    words = _said([name, *_OPTIONS[name], path], (max(offset - 1, 0) for offset in offsets))
     lines = []
     for function, place, symbol in zip(words[0::2], words[1::2], _symbols(path, offsets)):
         file, _, number = place.partition(" (")[0].rpartition(":")
@@ -87,6 +86,16 @@ def _symbols(path: str, offsets: list[int]) -> list[str]:
     )
 
 
+def _said(command: list[str], addresses: Iterable[int]) -> list[str]:
+    """The lines that a tool prints for addresses; none if it takes too long for them."""
+    text = "".join(f"{address:#x}\n" for address in addresses)  # there may be too many for a command line
+    pipes = {"capture_output": True, "text": True, "errors": "replace"}
+    try:
+        return subprocess.run(command, input=text, check=False, timeout=MOST_S, **pipes).stdout.splitlines()
+    except subprocess.TimeoutExpired:
+        return []
+
+
 def inlined_functions(path: str, addresses: list[int]) -> list[list[str]]:
     """The functions at each address of instructions in a file, those that were inlined there first, then the
     one that they are in; empty where debug information and symbols name none, and without a tool."""
@@ -95,12 +104,8 @@ def inlined_functions(path: str, addresses: list[int]) -> list[list[str]]:
     if name is None or not addresses or not Path(path).is_file():
         return found
     options = ["--output-style=GNU"] if name == "llvm-symbolizer" else []
-    words = [hex(address) for address in addresses]
-    command = [name, *options, "-a", "-i", "-f", "-C", "-e", path]
-    result = subprocess.run(
-        command, input="\n".join(words) + "\n", capture_output=True, text=True, errors="replace", check=False
-    )
-    number, lines = -1, iter(result.stdout.splitlines())
+    lines = iter(_said([name, *options, "-a", "-i", "-f", "-C", "-e", path], addresses))
+    number = -1
     for line in lines:
         if line.startswith("0x"):
             number += 1

@@ -179,8 +179,10 @@ def test_injector_is_not_loaded_unless_asked_for(bin_dir, ring, tmp_path):
         assert printed.stdout.count("libperfield_inject_") // 2 == expected
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
-def test_rings_of_another_user_are_left_alone(build_c, mpi, bin_dir, tmp_path):
+@pytest.mark.parametrize("whose", ["of another user", "open to others", "with another name", "too large"])
+def test_rings_that_others_could_cut_are_left_alone(build_c, mpi, bin_dir, tmp_path, whose):
+    if whose == "of another user" and os.geteuid() != 0:
+        pytest.skip("only root can make files of another user")
     program = build_c(WAYS, by=mpi)
     write_trace(tmp_path / "trace", TRACE_US * 1e-6, repeats=True)
     printed = subprocess.run(
@@ -197,11 +199,16 @@ def test_rings_of_another_user_are_left_alone(build_c, mpi, bin_dir, tmp_path):
     ]
     try:
         for ring in planted:
-            ring.write_bytes(b"of another user")
-            ring.chmod(0o666)
-            os.chown(ring, 65534, 65534)
+            ring.write_bytes(b"planted" if whose != "too large" else bytes(1 << 24))
+            ring.chmod(0o600 if whose in ("too large", "with another name") else 0o666)
+            if whose == "of another user":
+                os.chown(ring, 65534, 65534)
+            if whose == "with another name":
+                os.link(ring, f"{ring}-also")
+        before = [ring.read_bytes() for ring in planted]
         assert mpi.run(2, program, env=variables, cwd=tmp_path).returncode == 0
-        assert [ring.read_bytes() for ring in planted] == [b"of another user"] * 2
+        assert [ring.read_bytes() for ring in planted] == before
     finally:
         for ring in planted:
             ring.unlink(missing_ok=True)
+            Path(f"{ring}-also").unlink(missing_ok=True)

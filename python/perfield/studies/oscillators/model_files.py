@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.catalyst_scripts.safe_open import why_unsafe
 from perfield.commands import CommandError
 from perfield.commands._datasets import ENDINGS
 
@@ -26,6 +27,8 @@ def read_tables(path: Path) -> dict[str, Any]:
             f"{path} does not exist; `perfield lab oscillate --preset figure-5 --show-config > {path}` "
             "makes a file to begin with."
         )
+    if path.suffix != ".zarr" and (words := why_unsafe(path, None)):
+        raise CommandError(words)
     if path.suffix in ENDINGS:
         from perfield.studies.oscillators.model.configured import tables_of_result
         from perfield.studies.rhythm.model.errors import ModelError
@@ -60,6 +63,8 @@ def topology_table(path: Path) -> dict[str, Any]:
         raise CommandError(f"topology.file = {path} is no {' or '.join(MATRICES)} file; convert it to one.")
     if not path.exists():
         raise CommandError(f"topology.file = {path} does not exist; name a file beside the config.")
+    if words := why_unsafe(path, None):
+        raise CommandError(words)
     if path.suffix == ".mtx":
         read = _read_mtx
     else:

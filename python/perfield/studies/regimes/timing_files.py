@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.catalyst_scripts.safe_open import why_unsafe
 from perfield.commands import CommandError
 from perfield.derived.numpy_files import read_numpy
 from perfield.text import did_you_mean, in_list
@@ -36,6 +37,8 @@ def read_timings(path: Path, field: str | None = None) -> xr.Dataset:
     """
     if not path.exists():
         raise CommandError(f"{path} does not exist; name a run directory or a file of timings.")
+    if words := why_unsafe(path, None):
+        raise CommandError(words)
     ending = path.suffix.lower()
     if ending in (".npy", ".npz"):
         return _of_arrays(path, field)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perfield.catalyst_scripts.owned_folder import new_file
+from perfield.catalyst_scripts.safe_open import safe_open
 from perfield.studies.regimes.model import REGIME, TIME, Model, RegimeError, simulated
 
 VERSION = 1
@@ -68,7 +69,7 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
 
     Raises RegimeError if the file is no trace of this version, OSError if it cannot be read.
     """
-    with Path(path).open("rb") as file:
+    with safe_open(path, most=None) as file:
         words = file.readline(200).split()
         line = file.readline(1 << 20)
         is_trace = len(words) == 6 and words[:2] == [START.encode(), str(VERSION).encode()]
