@@ -65,7 +65,8 @@ class Observed:
     last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
     waiting : why ranks waited, in all frames; None where nobody asked. functions : None where nobody asked,
     or nothing was sampled.
-    steps_by_clock : whether steps are windows of the clock.
+    steps_by_clock : whether steps are windows of the clock. has_windows : the same, since nothing closed a
+    step.
     n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
     frames left out since some of these ranks have no readable entry of them.
     """
@@ -93,6 +94,7 @@ class Observed:
     waiting: WaitSums | None = None
     functions: SampledFunctions | None = None
     steps_by_clock: bool = False
+    has_windows: bool = False
     n_uneven: int = 0
     n_left_out: int = 0
     _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`
