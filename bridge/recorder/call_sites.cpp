@@ -297,6 +297,8 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
     case StepFinder::Answer::closes: {
       if (is_agreed() && is_of_shorter_loop()) return 0;
       const uint64_t before = take_over();
+      // A loop as long is not setup, so the ranks look for no loop of messages behind it.
+      if (is_agreeing() && finder.steps() >= StepFinder::kLongest) stop_agreeing();
       if (s.sites.n_calls > kFollowedFor) kinds_.store(~(kind(PERFIELD_CALL_barrier) - 1), relaxed);
       return before | paced(finder.steps());
     }

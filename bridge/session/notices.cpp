@@ -12,6 +12,7 @@
 #include "session/session_counters.hpp"
 #include "session/step_sites.hpp"
 #include "session/warnings.hpp"
+#include "summary/text.hpp"
 
 namespace perfield {
 namespace {
@@ -69,13 +70,13 @@ void Notices::warn_at_end(const Run& run) {
   warn_of_log(run);
   if (const uint64_t refused = recorder().refused_threads(); refused && !recorder().is_full())
     warn_once_per_node("memory-of-threads",
-                       "there was no memory to measure " + std::to_string(refused) +
+                       "there was no memory to measure " + text_of_count(refused) +
                            (refused == 1 ? " thread" : " threads") + " of rank " +
                            std::to_string(run.rank) + memory_limit_in_words());
   for (const auto& [kind, count] : faults_)
     warn_once_per_node("fault-" + kind,
                        "events that could not be right on this node, first seen by rank " +
-                           std::to_string(run.rank) + ": " + kind + ", " + std::to_string(count) +
+                           std::to_string(run.rank) + ": " + kind + ", " + text_of_count(count) +
                            " times; their time is credited as far as it is known");
   warn_of_sites(run);
   warn_of_counters();
@@ -94,8 +95,8 @@ void Notices::warn_of_step_region(const Run& run) const {
     if (closer->stack.is_open(entries.level, entries.handle, depth) && inner)
       warn_once_per_node(
           "step-region-open",
-          region + " was entered" + of_rank + " after " + std::to_string(run.steps) +
-              " steps and never left, but entered and left " + std::to_string(inner) +
+          region + " was entered" + of_rank + " after " + text_of_count(run.steps) +
+              " steps and never left, but entered and left " + text_of_count(inner) +
               " times inside itself, which closed no steps; if an exception or longjmp leaves the "
               "region, call its end there");
   }
@@ -104,8 +105,8 @@ void Notices::warn_of_step_region(const Run& run) const {
     most = std::max(most, r.profile_at(i).step_entries.left.get());
   if (most > run.steps && run.steps)
     warn_once_per_node("step-region-thread",
-                       region + " closed " + std::to_string(run.steps) + " steps" + of_rank +
-                           ", but another thread left it " + std::to_string(most) +
+                       region + " closed " + text_of_count(run.steps) + " steps" + of_rank +
+                           ", but another thread left it " + text_of_count(most) +
                            " times; only the thread that enters it first closes steps");
 }
 
@@ -113,7 +114,7 @@ void Notices::warn_of_dropped(const Run& run) const {
   const auto drop = [&](const std::string& kind, uint64_t count, const std::string& sentence) {
     if (!count) return;
     warn_once_per_node("dropped-" + kind,
-                       std::to_string(count) + " " + sentence +
+                       text_of_count(count) + " " + sentence +
                            (run.size > 1 ? "; so many on rank " + std::to_string(run.rank) : ""));
   };
   for (const auto& [kind, events] : dropped_) drop(kind, *events.count, events.sentence);
@@ -125,7 +126,7 @@ void Notices::warn_of_dropped(const Run& run) const {
 void Notices::warn_of_full_tables() const {
   if (overflowed_)
     warn_once_per_node("peers",
-                       "a table of peers was full: " + std::to_string(overflowed_) +
+                       "a table of peers was full: " + text_of_count(overflowed_) +
                            " messages are counted as `other peers`; raise max_peers (now " +
                            std::to_string(config_.max_peers) + ")");
   if (recorder().regions.overflowed())
@@ -136,7 +137,7 @@ void Notices::warn_of_full_tables() const {
             std::to_string(config_.max_regions) + ") or choose fewer by `regions`");
   if (const uint64_t count = recorder().overflowed_paths())
     warn_once_per_node(
-        "paths", "the table of call paths was full: " + std::to_string(count) +
+        "paths", "the table of call paths was full: " + text_of_count(count) +
                      " entries of regions are counted as on `other paths`; raise max_paths (now " +
                      std::to_string(config_.max_paths) + ")");
   uint64_t without_room = 0;
@@ -145,7 +146,7 @@ void Notices::warn_of_full_tables() const {
   if (without_room)
     warn_once_per_node(
         "quantities",
-        "a table of (region, quantity) pairs was full: " + std::to_string(without_room) +
+        "a table of (region, quantity) pairs was full: " + text_of_count(without_room) +
             " amounts are counted for `other regions`; raise max_regions (now " +
             std::to_string(config_.max_regions) + ") or choose fewer regions");
 }
@@ -155,15 +156,14 @@ void Notices::warn_of_log(const Run& run) const {
   const std::string of_rank = run.size > 1 ? " on rank " + std::to_string(run.rank) : "";
   if (const uint64_t lost = r.log.lost())
     warn_once_per_node("lost-events",
-                       std::to_string(lost) +
+                       text_of_count(lost) +
                            " messages and collective operations of logged steps found no room" +
-                           of_rank + ", in the " + std::to_string(EventLog::kCapacity) +
+                           of_rank + ", in the " + text_of_count(EventLog::kCapacity) +
                            " of a step or in record_limit; they are counted, but who waited for "
                            "whom there is known from sums alone");
   if (const uint64_t count = r.overflowed_collectives())
     warn_once_per_node("collectives",
-                       "a table of communicators was full" + of_rank + ": " +
-                           std::to_string(count) +
+                       "a table of communicators was full" + of_rank + ": " + text_of_count(count) +
                            " collective operations are counted as of other communicators");
 }
 
@@ -178,10 +178,10 @@ void Notices::warn_of_sites(const Run& run) const {
                            run.path + "` lists all");
   if (sites.overflowed())
     warn_once_per_node("sites",
-                       std::to_string(sites.overflowed()) + " MPI calls at " +
-                           std::to_string(sites.places_without_room()) +
+                       text_of_count(sites.overflowed()) + " MPI calls at " +
+                           text_of_count(sites.places_without_room()) +
                            " further sites are not followed, on rank " + std::to_string(run.rank) +
-                           ": perfield follows at most " + std::to_string(kMostSites) +
+                           ": perfield follows at most " + text_of_count(kMostSites) +
                            "; `perfield steps` may miss the end of a step, and step_seconds or "
                            "perfield_step close steps all the same");
 }

@@ -41,8 +41,8 @@ std::string steps_line(const RunTotals& run, const UnevenSteps& uneven) {
     return line("steps", "none closed on " + ranks + "; the lines below are of the whole run");
   if (run.has_windows)
     return line("steps", "none closed on " + ranks + "; the lines below are of " +
-                             plural(run.steps.n_steps, "window") + " of " +
-                             text_of_time(double(kWindow_ns)) + " by the clock");
+                             plural(run.steps.lengths.size(), "window") + " of " +
+                             text_of_time(double(kWindow_ns)) + " or more by the clock");
   std::string text = text_of_count(run.steps.n_steps) + " on " + ranks;
   if (run.bytes_read < run.stream_bytes)
     text = "the last " + text + " (in the newest " + text_of_bytes(double(run.bytes_read)) +
@@ -63,16 +63,16 @@ double uneven_ns(const Table& table) {
   return sum;
 }
 
-// Whether files of some ranks cost more than their computing, and a tenth of the time of one.
-bool files_cost_most(const Totals& totals, const Tables& tables) {
-  return totals.largest_share(&RankSums::io_ns).share >= 0.1 &&
-         uneven_ns(tables.of(&RankStep::file_ns)) > uneven_ns(tables.of(&RankStep::compute_ns));
+// Whether files of some ranks cost more than their computing, and a tenth of the time of one. most:
+// the largest share of a rank's time in files.
+bool files_cost_most(double most, const Tables& tables, const Computing& computing) {
+  return most >= 0.1 && uneven_ns(tables.of(&RankStep::file_ns)) > computing.found.saved;
 }
 
 // File I/O, where it takes long enough to be worth a line.
-std::string files_line(const Totals& totals, const Tables& tables) {
+std::string files_line(double most, const Totals& totals, const Tables& tables) {
   constexpr double kShare = 0.01;
-  if (totals.largest_share(&RankSums::io_ns).share < kShare) return "";
+  if (most < kShare) return "";
   const RankSums all = totals.of_all_ranks();
   return line("files", text_of_share(all.io_ns() / all.measured_ns) + " of the time" +
                            most_on(tables, &RankStep::file_ns) + "; " +
@@ -216,8 +216,9 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
     const Computing computing(run, tables);
     const OutputSteps output(run);
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
-    const std::string files_text = files_line(totals, tables);
-    const bool files_first = files_cost_most(totals, tables);
+    const double in_files = totals.largest_share(&RankSums::io_ns).share;
+    const std::string files_text = files_line(in_files, totals, tables);
+    const bool files_first = files_cost_most(in_files, tables, computing);
     const std::string imbalance = imbalance_line(run, tables, computing, run.steps.n_steps == 0);
     for (const std::string& text : {not_believed_line(run),
                                     missing_ranks_line(run),

@@ -31,6 +31,7 @@ def observed_run(
     placement: Placement | None = None,
     neighbours: Sequence[tuple] | None = None,
     boxes: np.ndarray | None = None,
+    attributes: dict[str, np.ndarray] | None = None,
     **fields: Any,
 ) -> Observed:
     """A run whose ranks compute 0.1 s in each step, with normal noise, and then wait for the slowest.
@@ -42,7 +43,7 @@ def observed_run(
     regions : stems, or names by stem. messages : rows (source, target, count, bytes, empty), and waits : rows
     (rank, peer, count, time_s), sums of all steps. empty : messages without bytes, by step.
     placement : `plain_placement(n_ranks)`, or None. neighbours : pairs; both directions are meant. boxes : as
-    `Observed.boxes`; `boxes_of_grid(6, 8)`.
+    `Observed.boxes`; `boxes_of_grid(6, 8)`. attributes : as `Observed.attributes`.
     """
     shape = (n_steps, n_ranks)
     random = np.random.default_rng(seed)
@@ -71,6 +72,7 @@ def observed_run(
         empty=np.broadcast_to(np.asarray(empty, float), (n_steps,)),
         placement=placement,
         boxes=boxes,
+        attributes=attributes or {},
         neighbours=None if neighbours is None else np.array(sorted(set(both)), np.int64).reshape(-1, 2),
     )
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Groups of ranks that compute longer than all others, although perhaps no rank of them stands out: at an
-end of the mesh, of one colour of a checkerboard, at one place of every node, or every so many ranks.
+end of the mesh, of one colour of a checkerboard, at one place of every node, every so many ranks, or with
+one value of the user's own attribute.
 
 The tests use no random numbers, so the same run always gives the same answer.
 """
@@ -30,8 +31,8 @@ CLOSE = 1e-3  # of the mesh's size: so near to its end a piece touches it
 class Group:
     """Ranks with something in common that compute longer than the others.
 
-    kind : "mesh", "machine" or "numbers": of what they have in common. words : "8 ranks at the low end of x".
-    columns : theirs. times : what they compute, over what the others do. n_longer : rows in which they
+    kind : "own", "mesh", "machine" or "numbers": of what they have in common. words : "8 ranks at the low end
+    of x". columns : theirs. times : what they compute, over what the others do. n_longer : rows in which they
     compute longer on average. chance : that so many of the costliest ranks are in this group by chance.
     """
 
@@ -107,7 +108,7 @@ def candidates(observed: Observed) -> list[tuple[str, str, np.ndarray, int]]:
     """Groups that can be beyond chance: kind, words, members, bool (n_columns,), and how many share the
     level. Each set of ranks comes once, under its first name."""
     n, seen, strides, others = len(observed.ranks), set(), [], []
-    for kind, words, members in (*_in_mesh(observed), *_in_machine(observed), *_strides(observed)):
+    for kind, words, members in _named(observed):
         size, key = int(members.sum()), members.tobytes()
         if FEWEST <= size <= n - FEWEST and key not in seen:
             seen.add(key)
@@ -119,6 +120,32 @@ def candidates(observed: Observed) -> list[tuple[str, str, np.ndarray, int]]:
         n_tried = max((k for k in range(1, len(family) + 1) if _can(family[k - 1][0], k)), default=0)
         found += [(*one[1:], 2 * n_tried) for one in family if n_tried and _can(one[0], n_tried)]
     return found
+
+
+def untested(observed: Observed) -> list[str]:
+    """The user's attributes of which no value can be told from chance: too few share one, or lack it."""
+    tested = {members.tobytes() for _, _, members, _ in candidates(observed)}
+    return [
+        name
+        for name in observed.attributes
+        if not any(members.tobytes() in tested for members in _with_values(observed, name).values())
+    ]
+
+
+def _named(observed: Observed) -> Iterator[tuple[str, str, np.ndarray]]:
+    """All groups: kind, words and members, the user's own first."""
+    for name in observed.attributes:
+        for value, members in _with_values(observed, name).items():
+            yield "own", f"ranks whose {name} is {value}", members
+    yield from _in_mesh(observed)
+    yield from _in_machine(observed)
+    yield from _strides(observed)
+
+
+def _with_values(observed: Observed, name: str) -> dict[str, np.ndarray]:
+    """The members of each value of an attribute."""
+    values = observed.attributes[name][observed.ranks]
+    return {value: values == value for value in np.unique(values[values != ""]).tolist()}
 
 
 def _can(least: float, n_tried: int) -> bool:

@@ -59,12 +59,14 @@ class Observed:
     neighbours : int64 (n, 2), pairs of ranks whose pieces of the mesh touch, both directions; None without
     a mesh. boxes : float64 (n_ranks, 2, 3), the lowest and the highest corner of each rank's piece of the
     mesh in the program's unit, NaN for a rank without one; None without a mesh.
+    attributes : what the user says that ranks have in common, by name, str (n_ranks,), "" for a rank without.
     span : int64 (n_steps,), how many steps of the program each of these steps adds up; empty if one each.
     begin_s, end_s : float64 (n_rows, n_columns), when each rank began its first step of a row, and ended its
     last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
     waiting : why ranks waited, in all frames; None where nobody asked. functions : None where nobody asked,
     or nothing was sampled.
-    steps_by_clock : whether steps are windows of the clock.
+    steps_by_clock : whether steps are windows of the clock. has_windows : the same, since nothing closed a
+    step.
     n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
     frames left out since some of these ranks have no readable entry of them.
     """
@@ -85,12 +87,14 @@ class Observed:
     devices: UsedDevices | None = None
     neighbours: np.ndarray | None = None
     boxes: np.ndarray | None = None
+    attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
     span: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     begin_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     end_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     waiting: WaitSums | None = None
     functions: SampledFunctions | None = None
     steps_by_clock: bool = False
+    has_windows: bool = False
     n_uneven: int = 0
     n_left_out: int = 0
     _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`

@@ -29,12 +29,16 @@ is one file, needs no network, and can be mailed.
   perfield report perfield-run --text
   perfield report perfield-run -o heat.html --no-pictures
   perfield report perfield-run --json > report.json
+  perfield report perfield-run --attributes ranks.csv
   perfield report perfield-run --fail-if 'imbalance > 1.3' --fail-if 'step_time_s > 15ms'
 
 Exit code with --fail-if: 1 if a condition holds, 2 if one cannot be checked, 3 if none
 holds, but one asks for a finding that the run can neither prove nor deny."""
 
 ROOM, PAGE = "analysis", "report.html"
+ATTRIBUTES_HELP = """\
+what ranks have in common by your own words: a table (.csv) with the column rank and any others, as
+rank,material; the report names the value whose ranks compute longer than the others, beyond chance"""
 NOT_PROVEN = 3  # exit code
 MOST_FINDINGS = 3  # that are printed beside the page's path
 
@@ -56,12 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_span(parser)
     add_mesh_options(parser)
+    add("--attributes", metavar="FILE", help=ATTRIBUTES_HELP)
     add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need VTK")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes or prints the report; prints which conditions hold."""
     from perfield.report import report
+    from perfield.report.attributes import read_attributes
     from perfield.report.conditions import failed, parsed
     from perfield.report.facts import field_numbers, not_proven, numbers
 
@@ -73,7 +79,9 @@ def execute(arguments: argparse.Namespace) -> int:
     conditions = [parsed(text) for text in arguments.fail_if]
     path = run_path(arguments.run)
     place = _place(path, arguments)
-    made = report(opened(path, arguments.span), arguments.mesh, arguments.rank_array)
+    run = opened(path, arguments.span)
+    attributes = read_attributes(arguments.attributes, run.n_ranks) if arguments.attributes else {}
+    made = report(run, arguments.mesh, arguments.rank_array, attributes)
     known = numbers(made) if conditions else {}
     known = {**field_numbers(made, [each.name for each in conditions if each.name not in known]), **known}
     unknown = not_proven(made) if conditions else {}

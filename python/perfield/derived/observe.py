@@ -66,6 +66,7 @@ def observe(
         n_ranks=run.n_ranks,
         ranks=columns,
         steps_by_clock=run.steps_by_clock,
+        has_windows=run.has_windows,
         placement=placement,
         devices=used_devices(placement, run.ends),
         waiting=wait_sums(run) if "wait_states" in names else None,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -280,11 +280,18 @@ def _read(run: Run, names: Sequence[str], *mesh: str | None) -> tuple[Observed, 
     return observed, without_neighbours
 
 
-def report(run: Run, mesh: str | None = None, rank_array: str | None = None) -> Report:
-    """Reads the run and asks all questions. mesh, rank_array : as for `perfield.pictures.choose_pieces`."""
+def report(
+    run: Run,
+    mesh: str | None = None,
+    rank_array: str | None = None,
+    attributes: Mapping[str, np.ndarray] | None = None,
+) -> Report:
+    """Reads the run and asks all questions. mesh, rank_array : as for `perfield.pictures.choose_pieces`.
+    attributes : of ranks, as `read_attributes` returns them."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
     fields = [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS]
     observed, without_neighbours = _read(run, fields, mesh, rank_array)
+    observed = replace(observed, attributes=attributes or {})
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     summary, parts = _bridge.summary(os.fsencode(run.path))

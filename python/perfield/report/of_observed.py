@@ -201,6 +201,13 @@ def files(observed: Observed) -> tuple[FileUse, ...]:
     )
 
 
+def _lengths(run: Run) -> str:
+    """How long windows of the clock are. The first one holds the time before the program measures, too."""
+    spans = run.spans[1:] if len(run) > 1 else run.spans
+    least, most = (in_seconds(WINDOW_S * int(span)) for span in (spans.min(), spans.max()))
+    return least if least == most else f"{least} to {most}"
+
+
 def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[str]:
     """Yields sentences that limit what a report says."""
     if run.state == "running":
@@ -219,9 +226,9 @@ def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[st
         )
     elif run.has_windows:
         yield (
-            "The program closed no step, and perfield found none: each step here is a window of the clock, "
-            f"the same on all ranks ({in_seconds(WINDOW_S * int(run.spans.max()))}). `perfield steps` "
-            "proposes an MPI call that could close steps."
+            "The program closed no step, and perfield found none: each frame here is a window of the clock, "
+            f"the same on all ranks ({_lengths(run)}). `perfield steps` proposes an MPI call that could "
+            "close steps."
         )
     elif len(run) == 1:
         yield "The run has a single step; nothing can be said about how it changes."

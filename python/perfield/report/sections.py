@@ -78,7 +78,7 @@ def cost(finding: Finding, report: Report) -> str:
     if finding.saved_s is None:
         return ""
     share = finding.saved_s / report.elapsed_s if report.elapsed_s > 0 else math.nan
-    of_what = "the run" if report.is_whole else "all steps"
+    of_what = "the run" if report.is_whole else "all windows" if report.run.has_windows else "all steps"
     of = f", {percent(share)} of {of_what}" if math.isfinite(share) else ""
     return f"up to {in_seconds(finding.saved_s)}{of}"
 

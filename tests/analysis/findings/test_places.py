@@ -135,6 +135,26 @@ def test_inlet_without_a_mesh_is_every_sixth_rank():
     )
 
 
+def test_own_attribute_names_the_group_before_mesh_and_numbers():
+    material = np.where(np.arange(48) % 6 == 0, "steel", "air")
+    run = inlet(attributes={"role": np.repeat("solver", 48), "material": material})
+    found = only(imbalance_place.find(run))
+    assert found.kind == "imbalance of a group" and found.ranks.tolist() == list(range(0, 48, 6))
+    assert found.words.startswith(
+        "The 8 ranks whose material is steel (ranks 0, 6, 12 and 5 more) compute 1.6"
+    )
+
+
+def test_attribute_that_too_few_ranks_share_is_not_proven():
+    random = np.random.default_rng(5)
+    compute = np.exp(0.02 * random.standard_normal((10, 48)))
+    shared = np.where(np.arange(48) < 8, "yes", "")
+    rare = np.where(np.arange(48) < 2, "yes", "")
+    run = observed_run(48, 10, compute_time_s=compute, attributes={"inlet": shared, "pump": rare})
+    seen = imbalance_place.sees(run)
+    assert seen.words.endswith("Too few ranks for a test share a value of pump.") and not seen.is_enough
+
+
 def test_group_of_which_no_rank_stands_out_is_named():
     """20 % noise in 10 steps hides each rank, but not 24 of 48 together."""
     x, y = np.arange(48) % 6, np.arange(48) // 6

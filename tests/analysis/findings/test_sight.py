@@ -67,6 +67,18 @@ def test_imbalance_that_would_have_been_found_is_found(n_steps, spread):
     assert sum(any(imbalance.find(run)) for run in runs) >= 17
 
 
+def test_rank_that_is_far_slower_in_three_steps_alone_is_not_denied():
+    compute = np.where(np.arange(192)[:, None] % 64 == 0, 0.01, 0.002) * noisy(192, 4)
+    run = observed_run(4, compute_time_s=compute.copy(), n_steps=192)
+    assert imbalance.sees(run).is_enough
+    compute[::64, 1] *= 4
+    run = observed_run(4, compute_time_s=compute, n_steps=192)
+    assert not list(imbalance.find(run))
+    seen = imbalance.sees(run)
+    assert seen.words.startswith("Rank 1 computes 2") and not seen.is_enough
+    assert "longer than the others in all steps together, but in a few steps alone" in seen.words
+
+
 def test_noise_that_hides_half_as_long_again_proves_nothing():
     sight = imbalance.sees(observed_run(4, 4, compute_time_s=noisy(4, 4, 0.5)))
     assert (

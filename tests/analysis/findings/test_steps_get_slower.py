@@ -82,6 +82,16 @@ def test_waiting_that_grows_is_not_reported_where_others_take_pus():
     assert list(find(calm)) and not list(find(busy))
 
 
+def test_waiting_for_a_pu_that_grows_is_the_machine_s():
+    """As where another job starts beside the program."""
+    compute, delay = 0.02 * noisy(1), np.clip(0.03 * RAMP * noisy(2), 0, None)
+    step = (compute + delay).max(axis=1)[:, None]
+    run = observed_run(compute_time_s=compute, run_delay_time_s=delay, step_time_s=step, waiting_time_s=0.0)
+    assert not list(find(run))
+    without_delays = observed_run(compute_time_s=compute, step_time_s=step, waiting_time_s=0.0)
+    assert [reported.kind for reported in find(without_delays)] == ["steps get slower"]
+
+
 def test_steady_run_finds_nothing():
     assert not [reported for seed in range(50) for reported in find(observed_run(seed=seed, noise=0.2))]
 

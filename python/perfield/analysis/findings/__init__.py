@@ -50,6 +50,7 @@ from perfield.analysis.findings import (
 )
 from perfield.analysis.findings.finding import LATE, Finding, Picture
 from perfield.analysis.findings.sight import Sight, of_cost
+from perfield.analysis.findings.windows import in_windows, speaks_of_windows
 from perfield.analysis.observed import Observed
 from perfield.studies import given, loaded
 
@@ -142,7 +143,8 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
     optional package."""
     asked = [(module, _answer(observed, module)) for module in questions]
     found = {finding.kind for _, answer in asked for finding in answer.findings}
-    return [_with_elsewhere(answer, module, found) for module, answer in asked]
+    answered = [_with_elsewhere(answer, module, found) for module, answer in asked]
+    return [in_windows(answer) for answer in answered] if speaks_of_windows(observed) else answered
 
 
 def _with_elsewhere(answer: Answer, module: ModuleType, found: set[str]) -> Answer:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfield.analysis.chance import Differences, Turn
+from perfield.analysis.chance import Differences, Turn, differences
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import ONE_STEP, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.sight import Sight, of_ranks
@@ -148,8 +148,26 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 
 def sees(observed: Observed) -> Sight:
-    """How much longer a rank would have to compute to be found."""
-    return of_ranks(observed, observed.of("compute_time_s"), "computes")
+    """How much longer a rank would have to compute to be found; not proven where one computes longer still,
+    in all steps together, as a few of them may make that."""
+    table = observed.of("compute_time_s")
+    seen = of_ranks(observed, table, "computes")
+    if not seen.is_enough or len(observed.ranks) < 2:
+        return seen
+    compute = np.nan_to_num(table.astype(float))
+    column = int(compute.sum(axis=0).argmax())
+    others = np.median(np.delete(compute, column, axis=1), axis=1)  # a rank without work is no measure
+    excess = compute[:, column] - others
+    is_seldom = np.median(excess) < excess.mean() / 2
+    costs = excess.sum() >= WORTH_REPORTING * observed.elapsed_s
+    if not (costs and is_seldom and excess.sum() > differences(table).visible * others.sum()):
+        return seen
+    longer = in_percent(excess.sum() / others.sum())
+    return Sight(
+        f"Rank {observed.ranks[column]} computes {longer} longer than the others in all steps together, but "
+        f"in a few steps alone, which may be chance. {seen.words}",
+        False,
+    )
 
 
 def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> Finding:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether ranks that compute longer have something in common: their part of the mesh, their place in the
-machine, or their numbers."""
+machine, their numbers, or an attribute that the user gave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.imbalance import CALLS_ON_FILES, Why, fixed, why
 from perfield.analysis.findings.sight import Sight, of_size
-from perfield.analysis.groups import AS_MUCH, candidates, visible_excess
+from perfield.analysis.groups import AS_MUCH, candidates, untested, visible_excess
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, Imbalance, imbalance_to_report
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
@@ -22,6 +22,7 @@ from perfield.analysis.places import (
     likeness_in_mesh,
     moves_to_neighbours,
 )
+from perfield.text import in_list
 
 QUESTION = "Do ranks that compute longer have a part of the mesh, or a place in the machine, in common?"
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh", "imbalance of a group")
@@ -37,9 +38,13 @@ BY_MACHINE = (
     "Look at what differs there: system processes and interrupts on the first core, PUs that share a core, "
     "memory far away; leave that core out, or bind ranks differently."
 )
+BY_OWN = (
+    "Look at what the program does on ranks with this value and not on the others; give such ranks less "
+    "work, or divide that work among all."
+)
 BY_NUMBERS = (
     "Look at what these ranks have in common in the program: their part of the mesh, a role, files. Describe "
-    "the mesh to perfield, and it names the part."
+    "the mesh to perfield, or list the roles (perfield report --attributes), and it names what they share."
 )
 
 
@@ -66,6 +71,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     in_common = {
         "machine": Why("imbalance follows the machine", words, BY_MACHINE, "machine"),
         "mesh": Why("imbalance follows the mesh", words, BY_MESH, "mesh"),
+        "own": Why("imbalance of a group", words, BY_OWN),
         "numbers": Why("imbalance of a group", words, BY_NUMBERS),
     }
     yield fixed(observed, imbalance, regions, in_common[imbalance.group.kind])
@@ -73,7 +79,14 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 def sees(observed: Observed) -> Sight:
     """What the slowest ranks would have to have in common; without these, how much longer than the others a
-    group would have to compute."""
+    group would have to compute; and which attributes of the user allow no test."""
+    seen, without = _sees(observed), untested(observed)
+    if not without:
+        return seen
+    return Sight(f"{seen.words} Too few ranks for a test share a value of {in_list(without)}.", False)
+
+
+def _sees(observed: Observed) -> Sight:
     uneven = imbalance_to_report(observed, WORTH_REPORTING)
     n_ranks = len(observed.ranks)
     sizes = {int(members.sum()) for _, _, members, _ in candidates(observed)}

@@ -23,7 +23,7 @@ KINDS = ("steps get slower",)
 NEEDS = ("step_time_s", "time steps")
 LIKES = (
     *("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s"),
-    *("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s"),
+    *("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s", "run_delay_time_s"),
 )
 CHANCE = 1e-4  # less than elsewhere, since the load of a machine may drift, too
 LEAST = 0.1  # growth of a step from the run's begin to its end
@@ -69,6 +69,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         region = _region_that_grows(observed, columns, of_ranks, compute.growth)
         where = f" in {observed.regions[region]}" if region else " in computing"
     else:
+        if _waits_for_pus(observed, found.growth):
+            return  # the machine gets busier; the finding about PUs reports that
         columns, other = columns[:0], _what_else_grows(observed)
         if other == "waiting_time_s" and others_take_pus and observed.has("involuntary_switches"):
             return  # who waits for a rank without a PU waits in MPI
@@ -176,6 +178,12 @@ def _time_of(observed: Observed, stem: str) -> str:
     """The field of a region's computing; its whole time, in which ranks also wait, where that is unknown."""
     computing = f"{stem}_compute_time_s"
     return computing if np.isfinite(observed.of(computing)).any() else f"{stem}_time_s"
+
+
+def _waits_for_pus(observed: Observed, growth: float) -> bool:
+    """Whether much of the growth is waiting for a PU, on the rank that waits longest in each step."""
+    found = _over_ranks(observed, observed.ready_s, np.arange(len(observed.ranks)), np.max)
+    return found is not None and found.chance < CHANCE and found.growth >= MUCH_OF_IT * growth
 
 
 def _what_else_grows(observed: Observed) -> str:
