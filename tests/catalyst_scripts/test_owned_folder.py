@@ -165,8 +165,8 @@ def test_links_folders_and_devices_are_never_replaced(tmp_path, home):
     for name, words in (
         ("link", "is a symbolic link"),
         ("dangling", "is a symbolic link"),
-        ("fifo", "is no regular file"),
-        ("home", "is no regular file"),
+        ("fifo", "is not a regular file"),
+        ("home", "is not a regular file"),
         ("nowhere/file", "nowhere is no directory"),
     ):
         with pytest.raises(NotOursError, match=words), new_file(tmp_path / name) as place:

@@ -143,7 +143,7 @@ def test_ranks_without_cells_are_reported(tmp_path, capsys):
         (["--region", "solv"], "has no region 'solv'; did you mean solve?"),
         (["--steps", "10"], "step 10 is not in this run, which has steps 1 to 5"),
         (["--predict", "{case}/system/controlDict"], "numbers the cells of a case; say which: --case CASE"),
-        (["--predict", "{run}/run.json"], "is no division of a mesh"),
+        (["--predict", "{run}/run.json"], "is not a division of a mesh"),
         (["--predict", "{few}"], "divides 3 cells, but the run has 256"),
         (["--mesh", "{case}/no.pvtu"], "no.pvtu does not exist"),
     ],

@@ -39,7 +39,7 @@ BY_MACHINE = (
 )
 BY_NUMBERS = (
     "Look at what these ranks have in common in the program: their part of the mesh, a role, files. Describe "
-    "the mesh to perfield, and it names the part."
+    "the mesh to perfield, so that it can name the part."
 )
 
 
@@ -81,7 +81,7 @@ def sees(observed: Observed) -> Sight:
         n_slowest = len(uneven[0].columns)
         if n_slowest < min(sizes, default=n_ranks) * AS_MUCH:
             return Sight(f"{n_slowest} of {n_ranks} ranks are too few to tell a group from chance.", False)
-        return Sight("A group that four fifths of the slowest ranks make would have been found.")
+        return Sight("A group with four fifths of the slowest ranks would have been found.")
     visible = visible_excess(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
     if not isfinite(visible):
         return Sight(f"{n_ranks} ranks are too few to tell a group from chance.", False)

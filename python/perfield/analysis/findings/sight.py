@@ -45,7 +45,7 @@ def of_size(what: str, size: float, plausible: float = PLAUSIBLE) -> Sight:
 def of_cost(observed: Observed) -> Sight:
     """Of questions whose answer is a count or a time that is exact: the least cost that they report."""
     least = in_seconds(WORTH_REPORTING * observed.elapsed_s)
-    return Sight(f"What costs {LEAST_COST} ({least}) would have been found.")
+    return Sight(f"Anything that costs {LEAST_COST} ({least}) would have been found.")
 
 
 def of_places(observed: Observed) -> Sight:
