@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = "longest"
-RANKS_HELP = "all ranks, or these: 0-7,12"
+RANKS_HELP = "only these ranks: 0-7,12"
 SPAN_HELP = f"steps that a frame adds up, or {LONGEST}: as many as any has (default: as few as possible)"
 
 

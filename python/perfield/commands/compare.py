@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
     from perfield.derived.run import Run
 
-HELP = "what changed between two runs, or two steps of one, and whether by chance"
+HELP = "what changed between two runs, or two steps of one, and whether it may be chance"
 DESCRIPTION = """\
 Compares two runs, before and after a change, or an ordinary step with an output
 step of one run. Prints what changed, and how sure that is.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfield import _bridge
 from perfield.commands import words
-from perfield.commands._chosen import RANKS_HELP, add_span, chosen_ranks, opened, row_number
+from perfield.commands._chosen import add_span, chosen_ranks, opened, row_number
 from perfield.commands._mesh import add_mesh_options, mesh_line
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 NAME = "info"
 HELP = "show what was measured, also while the program runs"
 DESCRIPTION = """\
-Prints the summary of a run again. The run may be finished, killed or still
-running.
+Prints the summary of a run again, or tables. The run may be finished, killed or
+still running.
 
   perfield info perfield-run
   perfield info perfield-run --ranks 0-7 --messages
@@ -37,12 +37,13 @@ LEVELS = ("node", "switch", "package", "numa", "core", "step")
 BY_HELP = """\
 a row for each part of the machine, the largest mean first, or for each step: min, mean, std, max and
 imbalance of its ranks"""
-STEPS_HELP = "the newest steps, or these: 0,10,20:50:5"
+EACH_RANK_HELP = "a row for each rank, or for these (0-7,12): host, CPUs, steps, state"
+STEPS_HELP = "a row for each of the newest steps, or of these: 0,10,20:50:5"
 WAITS_HELP = """\
 why ranks wait: how much of the time in MPI is explained, which ranks cost the others most, and the
 longest waits: who waits for whom, and why. docs/waiting.md explains the kinds"""
 ROWS = {"steps": 20, "messages": 10, "waits": 10, "functions": 20, "by": 20}  # of the tables
-ROWS_HELP = "at most N rows in each table (10 or 20; --json without it: all of --by)"
+ROWS_HELP = "at most N rows in each table (default: 10 or 20)"
 FUNCTIONS_HELP = "the functions with most CPU time, by samples; see perfield run --sample"
 
 ALL, NEWEST = "all", "newest"  # of --ranks and --steps without a value
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_span(parser)
     add = parser.add_argument
-    add("--ranks", metavar="RANKS", nargs="?", const=ALL, help=f"{RANKS_HELP}: host, CPUs, steps, state")
+    add("--ranks", metavar="RANKS", nargs="?", const=ALL, help=EACH_RANK_HELP)
     add(
         "--regions",
         action="store_true",
