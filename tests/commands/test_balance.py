@@ -138,7 +138,7 @@ def test_ranks_without_cells_are_reported(tmp_path, capsys):
     ("words", "answer"),
     [
         (["--case", "{case}"], "rank 0 has 1 cells in {case}/processor0 at time 1, but 64"),
-        (["--case", "{case}/nowhere"], "nowhere is no directory; expected an OpenFOAM case"),
+        (["--case", "{case}/nowhere"], "nowhere is not a directory; expected an OpenFOAM case"),
         (["--redistribute"], "--redistribute and --time are about the field of a case; add --case CASE"),
         (["--region", "solv"], "has no region 'solv'; did you mean solve?"),
         (["--steps", "10"], "step 10 is not in this run, which has steps 1 to 5"),

@@ -105,7 +105,7 @@ def refused(capfd, words, *places: str) -> None:
     """The command names a place in a sentence, and its exit code is 2."""
     code = main([{"RUN": "run", "OTHER": "other"}.get(word, word) for word in words])
     said = capfd.readouterr().err.splitlines()
-    said = [line for line in said if not line.startswith("perfield: this is")]
+    said = [line for line in said if not line.startswith("perfield: using")]
     assert code == 2 and len(said) == 1 and any(place in said[0] for place in places), said
 
 

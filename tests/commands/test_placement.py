@@ -77,7 +77,7 @@ def test_preview_shows_this_machine_without_a_run(perfield_cli):
     assert found["proposal"] is None
     text = perfield_cli("placement", "--here", "-n", 100, "--bind-to", "none").stdout
     assert "0-99" in text and "(100 ranks, those of a package in one row" in text
-    assert "A PU was taken" not in text, "a preview has measured nothing"
+    assert "They lost their PU" not in text, "a preview has measured nothing"
     assert "mpirun refuses" not in text
     assert (
         "mpirun refuses to bind more"

@@ -158,7 +158,7 @@ def test_run_without_steps_says_that_it_could_not_look(tmp_path):
     run = twin.write_run(tmp_path / "run", steps=0, ended=False, change_rank=twin.live_rank)
     words = words_of(run)
     assert "No step is finished yet" in words
-    assert "perfield could not look for anything" in words
+    assert "perfield could not check anything" in words
     assert "found nothing" not in words
 
 

@@ -197,7 +197,7 @@ def test_solver_that_fails_is_quoted(capsys, solver):
         (("--theta", "2"), "theta = 2 is not a share of a step"),
         (("--eps", "0"), "--eps 0 is not a time; give one above 0, in s"),
         (("--from", ".", "--eps", "-0.1"), "--eps -0.1 is not a time"),
-        (("--solver", "nowhere"), "--solver nowhere is no program; build it: cmake -S testcase/poisson"),
+        (("--solver", "nowhere"), "--solver nowhere is not a program; build it: cmake -S testcase/poisson"),
         (("--from", "nowhere"), "--from nowhere holds no records"),
         (("--inject", "model.json"), "--inject needs a program; name the solver with --solver"),
         (("--output", "study.txt"), "--output study.txt is not a Dataset"),
