@@ -114,7 +114,7 @@ def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
         result = perfield_cli(*words, cwd=folder)
         assert (result.returncode, result.stderr) == (0, NEWEST.strip() + passed_over)
     (claimed / "stream/.staged-node0").write_text('{"host": "node0", "directory": "/tmp"}')
-    assert "this is perfield-run-13, the newest of 4" in perfield_cli("setup", "collect", cwd=folder).stderr
+    assert "using perfield-run-13, the newest of 4" in perfield_cli("setup", "collect", cwd=folder).stderr
 
 
 def test_run_that_is_still_empty_is_taken_where_there_is_no_other(perfield_cli, tmp_path):
