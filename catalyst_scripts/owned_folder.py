@@ -275,7 +275,7 @@ def check_new_file(path: Path | str | None, *, replaces: bool = True) -> None:
         return
     path = Path(path)
     if not path.absolute().parent.is_dir():
-        raise NotOursError(f"{path.parent} is no directory; make it first.")
+        raise NotOursError(f"{path.parent} is not a directory; make it first.")
     if not os.path.lexists(path):
         return
     if path.is_symlink():
@@ -285,7 +285,7 @@ def check_new_file(path: Path | str | None, *, replaces: bool = True) -> None:
     if not replaces:
         raise NotOursError(f"{path} exists already and was left as it is; remove it, or name another.")
     if not path.is_file():
-        raise NotOursError(f"{path} is no regular file, so it is not replaced; name another.")
+        raise NotOursError(f"{path} is not a regular file, so it is not replaced; name another.")
 
 
 _ELSEWHERE = "name another place with -o."
@@ -355,7 +355,7 @@ def _size_and_hash(name: str, folder: int | None = None) -> tuple[int, str]:
     with os.fdopen(file, "rb", buffering=0) as opened:
         about = os.fstat(file)
         if not stat.S_ISREG(about.st_mode):
-            raise NotOursError(f"{name} is no regular file.")
+            raise NotOursError(f"{name} is not a regular file.")
         digest = hashlib.blake2b(digest_size=16)
         for piece in iter(lambda: opened.read(_PIECE), b""):
             digest.update(piece)

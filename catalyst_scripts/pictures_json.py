@@ -90,7 +90,7 @@ def read_description(data: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(f"nests too deep; {_ADVICE}") from None
     except ValueError as error:
-        raise ValueError(f"is no JSON: {error}; {_ADVICE}") from None
+        raise ValueError(f"is not JSON: {error}; {_ADVICE}") from None
     if wrong := _wrong(found, DESCRIPTION, ""):
         raise ValueError(f"{wrong}; {_ADVICE}")
     return found

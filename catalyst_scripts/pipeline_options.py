@@ -90,7 +90,7 @@ def _every(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise OptionError(f"'{text}' is no number of steps; give 1 for each step, or 10 for one in 10")
+        raise OptionError(f"'{text}' is not a number of steps; give 1 for each step, or 10 for one in 10")
     return number
 
 

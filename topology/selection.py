@@ -90,7 +90,7 @@ def _ranks(placement: Placement, name: str) -> tuple[int, int]:
     first, last = int(match[1]), int(match[2] or match[1])
     if not first <= last < placement.n_ranks:
         raise SelectionError(
-            f"'{name}' is no rank or range of ranks of this run, which has ranks 0 to "
+            f"'{name}' is not a rank or range of ranks of this run, which has ranks 0 to "
             f"{placement.n_ranks - 1}; give 12 or 4-7."
         )
     return first, last

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which ranks are unbound, and which have to share PUs, so that their times contain the scheduler."""
+"""Which ranks are unbound, and which have to share PUs, so that their times include scheduling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Sharing:
     """Ranks whose threads that compute are more than the PUs that they may run on.
 
     ranks : int64, these ranks, ascending; empty if every such thread can have a PU of its own.
-    words : "4 ranks on 2 PUs, unbound: times contain the scheduler", or "".
+    words : "4 ranks on 2 PUs, unbound: times include scheduling", or "".
     """
 
     ranks: np.ndarray
@@ -138,4 +138,4 @@ def _words(placement: Placement, crowded: np.ndarray) -> str:
     free = unbound(placement)[crowded]
     bound = "unbound" if free.all() else "bound" if not free.any() else f"{free.sum()} of them unbound"
     others = "" if alike else f", and {len(nodes) - 1} more crowded {'node' if len(nodes) == 2 else 'nodes'}"
-    return f"{count}{others}, {bound}: times contain the scheduler"
+    return f"{count}{others}, {bound}: times include scheduling"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The topology picture as rows of text: `perfield info --cells` prints them, and tests compare them."""
+"""The topology picture as rows of text: `perfield info --topology` prints them, and tests compare them."""
 
 from __future__ import annotations
 

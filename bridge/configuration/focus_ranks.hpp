@@ -10,7 +10,7 @@
 
 namespace perfield {
 
-// The first word that is no rank, such as "three" or "-1"; "" if all are.
+// The first word that is not a rank, such as "three" or "-1"; "" if all are.
 std::string wrong_focus_rank(const std::vector<std::string>& words);
 
 // The ranks in their order, each once. Those that a world of `size` ranks lacks are left out and

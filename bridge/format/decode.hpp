@@ -137,7 +137,7 @@ struct ScanResult {
   uint64_t decided = 0;        // everything before is settled
   std::vector<Damage> damage;  // in [begin, decided); likewise:
   std::vector<WaitingStep> waiting;
-  std::string pending;                     // why [decided, end) is no entry; "" if decided == end
+  std::string pending;  // why [decided, end) is not an entry; "" if decided == end
   std::map<uint64_t, uint64_t> strangers;  // run id -> number of entries from other runs
 };
 

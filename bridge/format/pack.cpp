@@ -91,7 +91,7 @@ struct Areas {
 
   const Area* begin() const noexcept { return of; }
   const Area* end() const noexcept { return of + n; }
-  // False if this is no plain body that can be packed.
+  // False if this is not a plain body that can be packed.
   bool find(PlainBody body) noexcept {
     StepBody fixed;
     if (body.bytes < sizeof fixed || body.bytes % 8 || body.bytes > kMostPlain) return false;

@@ -38,7 +38,7 @@ const char* Latencies::read(const char* path, int rank) noexcept {
                                           &n_series, &n, &repeats) == 4;
   const char* trouble = "";
   if (!is_trace || !n_series || !n || n > kMost) {
-    trouble = "is no trace of latencies of this version";
+    trouble = "is not a trace of latencies of this version";
   } else if (auto* values = static_cast<uint32_t*>(malloc(n * sizeof *ns_)); !values) {
     trouble = "does not fit into memory";
   } else {

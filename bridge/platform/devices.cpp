@@ -37,7 +37,7 @@ bool is_device(const char* file) {
   return strcmp(file, kAmd) == 0;
 }
 
-// "" if the text is no PCI address, as 0000:3b:00.0.
+// "" if the text is not a PCI address, as 0000:3b:00.0.
 std::string pci_address(const char* text) {
   unsigned domain, bus, device, function;
   int end = 0;

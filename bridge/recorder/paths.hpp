@@ -15,7 +15,7 @@ namespace perfield {
 class Paths {
  public:
   static constexpr uint32_t kOutside = 0;  // of all regions
-  static constexpr uint32_t kUsualRoom = 4096;
+  static constexpr uint32_t kDefaultRoom = 4096;
 
   Paths() = default;
   ~Paths();
@@ -66,7 +66,7 @@ class Paths {
     return uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask_;
   }
 
-  uint32_t capacity_ = kUsualRoom, max_regions_ = 0;  // capacity: a multiple of 64
+  uint32_t capacity_ = kDefaultRoom, max_regions_ = 0;  // capacity: a multiple of 64
   std::atomic<uint32_t> size_{1};
   std::atomic<bool> is_full_{false};
   std::atomic<uint64_t>* keys_ = nullptr;   // [capacity_], outer << 32 | region

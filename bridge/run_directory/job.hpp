@@ -18,7 +18,7 @@ struct JobToken {
 };
 
 // PERFIELD_RUN_ID, else what the launcher calls this launch; "" if unknown. The number of a batch
-// job alone is no token: one job may start many programs.
+// job alone is not a token: one job may start many programs.
 JobToken job_token();
 
 // False if the token belongs to the run whose MPI_Comm_spawn started this world.

@@ -437,14 +437,14 @@ void StepWriter::flush_when_due() noexcept {
 }
 
 void StepWriter::warn_of_slow_writing(bool longer) noexcept {
-  const double usual_ms = double(write_pace_.usual_ns()) * 1e-6;
+  const double write_ms = double(write_pace_.shortest_ns()) * 1e-6;
   const double apart_s = double(write_pace_.apart_ns()) * 1e-9;
   const bool gathers = apart_s > config_.flush_seconds && config_.flush_seconds > 0;
   if ((!gathers || warned_of_gathering_) && (!longer || warned_of_spans_)) return;
   try {
     char begin[160];
     snprintf(begin, sizeof begin, " takes %.3g ms, and perfield spends 0.5 %% of the time on it; ",
-             usual_ms);
+             write_ms);
     const std::string writing = "writing to " + run_.path + begin;
     const std::string end = config_.stage.empty()
                                 ? "; set stage to a directory of each node, as /dev/shm, to write "

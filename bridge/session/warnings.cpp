@@ -88,7 +88,7 @@ bool first_on_node(const char* topic) noexcept {
 void warn_once_per_node(const std::string& topic, const std::string& sentence) noexcept {
   try {
     rank_log().line("warned     " + sentence);
-    if (!is_first("told", topic)) return;
+    if (!is_first("reported", topic)) return;
     print("perfield: " + legible(sentence) + "\n");
   } catch (...) {
     // no memory for a sentence: prints nothing

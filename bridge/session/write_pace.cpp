@@ -29,14 +29,14 @@ WritePace::Next WritePace::next(uint64_t now_ns, size_t gathered) noexcept {
 void WritePace::wrote(uint64_t begin_ns, uint64_t end_ns) noexcept {
   const uint64_t took_ns = end_ns - begin_ns, since_last_ns = begin_ns - last_end_ns_;
   last_end_ns_ = end_ns;
-  if (n_++ > 0) took_ns_[n_ % kUsual] = took_ns;  // the first one may open the file on its server
-  const double charge = double(std::min(took_ns, std::max(kMostCharge_ns, 2 * usual_ns())));
+  if (n_++ > 0) took_ns_[n_ % kSampled] = took_ns;  // the first one may open the file on its server
+  const double charge = double(std::min(took_ns, std::max(kMostCharge_ns, 2 * shortest_ns())));
   credit_ns_ = std::max(credit_ns_ - charge, -charge);
   longer_ = std::exchange(early_, false) && apart_ns() > since_last_ns;
 }
 
-uint64_t WritePace::usual_ns() const noexcept {
-  return n_ > kUsual ? *std::min_element(took_ns_.begin(), took_ns_.end()) : 0;
+uint64_t WritePace::shortest_ns() const noexcept {
+  return n_ > kSampled ? *std::min_element(took_ns_.begin(), took_ns_.end()) : 0;
 }
 
 bool WritePace::wants_longer_spans() noexcept { return std::exchange(longer_, false); }

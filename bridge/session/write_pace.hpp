@@ -39,8 +39,8 @@ class WritePace {
 
   // What a write takes in general, once that is known, else 0; and the time between two that it
   // asks for.
-  uint64_t usual_ns() const noexcept;
-  uint64_t apart_ns() const noexcept { return uint64_t(double(usual_ns()) / kShare); }
+  uint64_t shortest_ns() const noexcept;
+  uint64_t apart_ns() const noexcept { return uint64_t(double(shortest_ns()) / kShare); }
   // Once after each write that came early although the room cannot grow.
   bool wants_longer_spans() noexcept;
 
@@ -49,7 +49,7 @@ class WritePace {
   static constexpr double kFirstCredit_ns = 10e6;          // a run may be short
   static constexpr double kMostCredit_ns = 100e6;          // of 20 s
   static constexpr uint64_t kMostCharge_ns = 100'000'000;  // of a hiccup: viewers wait 20 s for it
-  static constexpr size_t kUsual = 4;                      // writes that show what one takes
+  static constexpr size_t kSampled = 4;                    // writes that show what one takes
 
   bool always_ = false, early_ = false, longer_ = false;
   size_t room_ = kFirstRoom;
@@ -58,7 +58,7 @@ class WritePace {
   uint64_t credit_at_ns_ = 0;  // the credit is of this moment
   uint64_t last_end_ns_ = 0;
   uint64_t n_ = 0;  // writes
-  std::array<uint64_t, kUsual> took_ns_{};
+  std::array<uint64_t, kSampled> took_ns_{};
 };
 
 }  // namespace perfield

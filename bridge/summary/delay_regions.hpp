@@ -12,7 +12,8 @@ namespace perfield {
 
 struct RunTotals;
 
-// ns of others' waiting, by the rank on which it began and the name of its region; "" is no region.
+// ns of others' waiting, by the rank on which it began and the name of its region; "" is not a
+// region.
 using DelayRegions = std::map<std::pair<int32_t, std::string>, double>;
 
 // Divides what ranks cost the others (run.waiting) by waits::divide_cost. Call it before ranks

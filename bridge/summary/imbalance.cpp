@@ -98,8 +98,9 @@ std::vector<Table> causes_of(const Tables& tables) {
 std::string explanation(const Tables& tables, const Computing& computing) {
   const Table& compute = computing.time;
   const Differences& found = computing.found;
-  constexpr const char* words[] = {"cell counts explain ", "points explain ",
-                                   "ghost cells explain ", "bytes sent explain "};
+  constexpr const char* words[] = {
+      "cell counts explain a factor of ", "points explain a factor of ",
+      "ghost cells explain a factor of ", "bytes sent explain a factor of "};
   const std::vector<Table> causes = causes_of(tables);
   const Explanation explained = computing.followed.cause != kNone
                                     ? computing.followed
@@ -431,7 +432,7 @@ std::string cores_line(const RunTotals& run, const Totals& totals) {
     text = plural(n_ranks, "rank") +
            (n_threads > n_ranks ? " with " + plural(n_threads, "thread") : "") + " on " +
            plural(n_pus, "PU") + (bound ? ", bound: " : ", unbound: ") +
-           (delays.empty() ? "times contain the scheduler" : delays);
+           (delays.empty() ? "times include scheduling" : delays);
   else
     text = delays;
   const std::string stolen = stolen_in_words(totals);

@@ -17,7 +17,7 @@ std::string missing_ranks_line(const RunTotals& run) {
   if (missing.empty()) return "";
   const bool may_come = run.n_blind() == run.blind.size();  // without MPI, ranks start at any time
   return line("missing", text_of_ranks(missing) + " of " + std::to_string(run.size) +
-                             " left nothing here" + (may_come ? " so far" : "") +
+                             " wrote nothing here" + (may_come ? " so far" : "") +
                              ": not started by perfield-exec, or in another run "
                              "(docs/clusters.md: PERFIELD_RUN_ID)");
 }

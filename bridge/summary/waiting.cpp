@@ -190,8 +190,8 @@ std::string delay_line(const RunTotals& run, const Totals& totals, const Tables&
     if (!most || at->second > most->second) most = &*at;
   if (!most || most->second < kMostly * cost_of(rank, run.waiting)) return "";
   const std::string& name = most->first.second;
-  return line("delay", text_of_time(most->second) + " of it by what rank " + std::to_string(rank) +
-                           " does in " +
+  return line("delay", text_of_time(most->second) + " of that waiting is caused by rank " +
+                           std::to_string(rank) + " in " +
                            (name.empty() ? "no region" : "region " + text_of_name(name)));
 }
 

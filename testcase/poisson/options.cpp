@@ -213,7 +213,7 @@ Options read_options(int argc, char** argv, int n_ranks) {
       options.help = true;
       return options;
     } else {
-      throw Misuse("'" + option + "' is no option; --help lists them");
+      throw Misuse("'" + option + "' is not an option; --help lists them");
     }
   }
   const char* trace = std::getenv("PERFIELD_INJECT");

@@ -167,7 +167,7 @@ Options read_options(int argc, char** argv, int n_ranks, const Options& defaults
       options.help = true;
       return options;
     } else {
-      throw Misuse("'" + option + "' is no option; --help lists them");
+      throw Misuse("'" + option + "' is not an option; --help lists them");
     }
   }
   check(options, n_ranks);

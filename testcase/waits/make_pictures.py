@@ -42,7 +42,7 @@ def make(program: Path, folder: Path, scenario: str) -> str:
         small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     small.save(picture, optimize=True)
     printed = subprocess.run(
-        ["perfield", "info", run, "--waits", "1"], check=True, capture_output=True, text=True
+        ["perfield", "info", run, "--waits", "--rows", "1"], check=True, capture_output=True, text=True
     ).stdout
     return "\n".join(line for line in printed.splitlines() if line.endswith("."))
 

@@ -83,7 +83,7 @@ def test_regions_without_their_shares_are_refused():
         regions_to_report([1.0, 2.0], [0.5], 10.0, 10.0)
 
 
-def test_regions_worth_telling_come_costliest_first_without_those_that_hold_all():
+def test_regions_worth_reporting_come_costliest_first_without_those_that_hold_all():
     assert regions_to_report([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0, 50.0) == [1, 2]
     assert regions_to_report([4.0], [0.99], 100.0, 50.0) == [0]
     assert regions_to_report([4.0], [0.5], 100.0, 0.9) == []
@@ -148,5 +148,7 @@ def test_cells_that_times_follow_are_in_summary_and_finding(tmp_path):
     path = write(tmp_path / "run", compute.tolist(), sizes=[cells])
     first, why, *_ = _bridge.summary_lines(str(path))
     found = report(perfield.open(path)).findings[0]
-    assert first.endswith(": rank 3 is slowest") and why.startswith("why        cell counts explain 1.")
+    assert first.endswith(": rank 3 is slowest") and why.startswith(
+        "why        cell counts explain a factor of 1."
+    )
     assert found.kind == "imbalance by cells" and found.ranks.tolist() == [3]

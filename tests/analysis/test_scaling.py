@@ -110,7 +110,7 @@ def test_unknown_memory_and_compute_time_are_nan():
 
 
 def test_ranks_that_share_cores_are_reported_once():
-    words = "{} ranks on 2 PUs, unbound: times contain the scheduler"
+    words = "{} ranks on 2 PUs, unbound: times include scheduling"
     runs = [measured(n, sharing=words.format(n) if n > 2 else "") for n in (8, 1, 2, 4)]
     (note,) = scaling(runs).notes
     assert note == f"Ranks share PUs in runs of 4 and 8 ranks. In run-8, {words.format(8)}."

@@ -12,7 +12,7 @@ from known_runs.foam_cases import write_case
 
 import perfield
 from perfield.balance import BalanceError, measure
-from perfield.balance.measured import usual_steps
+from perfield.balance.measured import ordinary_steps
 from perfield.pictures.blocks import MeshMissingError, dataset_of
 from perfield.pictures.pieces import choose_pieces
 from twins import twin
@@ -94,7 +94,7 @@ def test_output_steps_are_left_out(tmp_path):
         if step == 3:
             values["quantities"] = [{"region": twin.OF_RANK, "quantity": twin.FILE_WRITE, "value": 10**7}]
 
-    assert usual_steps(open_run(tmp_path / "run", change_step=change)).tolist() == [0, 1, 2, 4]
+    assert ordinary_steps(open_run(tmp_path / "run", change_step=change)).tolist() == [0, 1, 2, 4]
 
 
 def test_run_without_mesh_is_refused(tmp_path):

@@ -177,7 +177,7 @@ def test_case_without_the_time_is_refused(case, costs):
 
 
 def test_no_directory_is_no_case(tmp_path, costs):
-    with pytest.raises(BalanceError, match="nowhere is no directory; expected an OpenFOAM case"):
+    with pytest.raises(BalanceError, match="nowhere is not a directory; expected an OpenFOAM case"):
         whole_case_costs(tmp_path / "nowhere", costs, 1.0)
 
 

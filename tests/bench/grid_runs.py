@@ -25,7 +25,7 @@ class GridRun:
     def __init__(self, shape: tuple[int, int, int], n_frames: int = 2):
         self.path, self.info, self.state = Path("grid"), {}, "finished"
         self.known_regions: list = []
-        self.telling: list[int] = []
+        self.highlights: list[int] = []
         self.meanings: dict = {}
         self.communicators: list = []
         self.grids: list = []

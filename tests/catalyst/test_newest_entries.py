@@ -13,14 +13,14 @@ class FakeWorld:
     """A fake of `perfield.catalyst.world.World`: two threads stand for two ranks."""
 
     def __init__(self):
-        self._told, self._barrier = [], threading.Barrier(2)
+        self._reported, self._barrier = [], threading.Barrier(2)
 
     def agree(self, *numbers):
-        self._told.append(numbers)
+        self._reported.append(numbers)
         self._barrier.wait(timeout=120)
-        least = [min(column) for column in zip(*self._told)]
+        least = [min(column) for column in zip(*self._reported)]
         if self._barrier.wait(timeout=120) == 0:
-            self._told.clear()
+            self._reported.clear()
         self._barrier.wait(timeout=120)
         return least
 

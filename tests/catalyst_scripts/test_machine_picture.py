@@ -310,7 +310,7 @@ result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
     texts, spans = in_paraview(script, tmp_path / "pictures")
     [reported] = [text for text in texts if "scheduler" in text]
-    assert reported.startswith("4 ranks on 2 PUs, unbound: times contain the scheduler")
+    assert reported.startswith("4 ranks on 2 PUs, unbound: times include scheduling")
     widths = [right - left for left, right in spans]
     assert widths == pytest.approx([widths[0]] * 4) and spans == sorted(spans), "side by side, none on top"
     assert all(one[1] < other[0] for one, other in zip(spans, spans[1:]))

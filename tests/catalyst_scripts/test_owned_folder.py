@@ -172,9 +172,9 @@ def test_links_folders_and_devices_are_never_replaced(tmp_path, home):
     for name, words in (
         ("link", "is a symbolic link"),
         ("dangling", "is a symbolic link"),
-        ("fifo", "is no regular file"),
-        ("home", "is no regular file"),
-        ("nowhere/file", "nowhere is no directory"),
+        ("fifo", "is not a regular file"),
+        ("home", "is not a regular file"),
+        ("nowhere/file", "nowhere is not a directory"),
     ):
         with pytest.raises(NotOursError, match=words), new_file(tmp_path / name) as place:
             place.write_text("perfield's")

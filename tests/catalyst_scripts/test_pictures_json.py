@@ -44,8 +44,8 @@ def test_whole_description_is_as_it_was_written():
     ("data", "expected"),
     [
         (b"[1]", "has [1], expected an object"),
-        (b"{", "is no JSON"),
-        (b"\xff", "is no JSON"),
+        (b"{", "is not JSON"),
+        (b"\xff", "is not JSON"),
         (b"[" * 100_000, "nests too deep"),
         (with_value(..., "steps"), "lacks steps"),
         (with_value(..., "steps", 0, "mesh_age"), "lacks mesh_age at /steps/0"),

@@ -55,7 +55,7 @@ def test_defaults_are_those_of_the_configuration():
 @pytest.mark.parametrize(
     "name, value, words",
     [
-        ("every", "0", "'0' is no number of steps"),
+        ("every", "0", "'0' is not a number of steps"),
         ("camera", "tpo", "'tpo' is no camera; did you mean top?"),
         ("camera", "topologie:top", "there is no picture 'topologie'; did you mean topology?"),
         ("camera", "1 2 3; 4 5", 'expected "position;focus;up", three numbers each'),

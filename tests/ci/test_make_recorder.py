@@ -123,7 +123,7 @@ def test_recorder_measures_and_installed_perfield_draws(prefix, mpi, perfield_cl
     ("words", "sentence"),
     [
         (["MPICC=nowhere/mpicc"], "MPICC names nowhere/mpicc, which is not there"),
-        (["MPICC=gcc"], "MPICC names gcc, which is no MPI compiler: it finds no mpi.h"),
+        (["MPICC=gcc"], "MPICC names gcc, which is not an MPI compiler: it finds no mpi.h"),
         (["CXX=false"], "false does not compile C++17"),
         (["PREFIX=here"], "PREFIX is 'here', expected a whole path"),
     ],

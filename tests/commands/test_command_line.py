@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
-from perfield.commands import COMMANDS, GROUPS, MORE, main
+from perfield.commands import COMMANDS, FORMER, GROUPS, MORE, main, parsers
 
 
 def asked(capsys, *words: str) -> str:
@@ -71,9 +73,52 @@ def test_help_explains_a_command(words, capsys):
         ),
         (["report", "--txt"], "perfield report: there is no option --txt; did you mean --text? `perfield"),
         (["report", "--zzz=1"], "perfield report: there is no option --zzz. `perfield help report` lists"),
-        (["report", "a", "b"], "perfield report: the word b is one too many. `perfield help report` lists"),
+        (["report", "a", "b"], "perfield report: unexpected argument b. `perfield help report` lists"),
     ],
 )
 def test_the_nearest_of_what_was_mistyped(words, sentence, capsys):
     assert main(words) == 2
     assert capsys.readouterr().err.startswith(sentence)
+
+
+def options() -> dict[str, dict[str, str]]:
+    """Option -> command -> what it takes, "" for nothing."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for name, parser in parsers().items():
+        for line in re.findall(r"^  (-.*)$", parser.format_help(), re.M):
+            option, _, takes = re.split(r"  +", line)[0].split(", ")[-1].partition(" ")
+            found[option][name] = takes.split()[0].strip("[]") if takes else ""
+    del found["--help"]
+    return found
+
+
+def test_option_of_several_commands_takes_the_same_in_each():
+    several = {
+        "--output",
+        "-n",
+        "--by",
+        "--only",
+        "--to",
+        "--from",
+    }  # a file or folder, as the command writes
+    kinds = {option: {*of.values()} for option, of in options().items() if option not in several}
+    assert {option: found for option, found in kinds.items() if len(found) > 1} == {}
+
+
+def test_page_of_commands_explains_each_option_of_several_commands():
+    page = Path(__file__).parents[2] / "docs" / "commands.md"
+    section = page.read_text().partition("## Options of several commands")[2].partition("\n## ")[0]
+    explained = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", section))
+    assert {option for option, of in options().items() if len(of) > 1} - explained == set()
+
+
+def test_option_that_is_called_otherwise_now_leads_to_its_name(capsys):
+    named = options()
+    for command, former in FORMER.items():
+        assert all(command not in named[old] and command in named[new] for old, new in former.items())
+    assert main(["steps", "run", "--most", "3"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "perfield steps: the option --most is called --rows. `perfield help"
+    )
+    assert main(["lab", "inject", "--messages", "3", "./a.out"]) == 2
+    assert "the option --messages is called --draws." in capsys.readouterr().err

@@ -134,7 +134,7 @@ def test_full_disk_is_an_error_and_leaves_nothing(path, tmp_path, to):
 
 def test_missing_folder_of_the_target_is_an_error(path, tmp_path, capsys):
     assert commands.main(["export", str(path), "--to", "zarr", "-o", str(tmp_path / "no" / "out")]) == 2
-    assert "is no directory; make it first" in capsys.readouterr().err
+    assert "is not a directory; make it first" in capsys.readouterr().err
 
 
 def test_losing_a_stream_during_export_leaves_nothing(path, tmp_path, monkeypatch, capsys):

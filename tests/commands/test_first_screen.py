@@ -8,7 +8,7 @@ import sys
 
 from perfield.commands._first_screen import MOST, first_screen, fitted
 
-WARNINGS = ["missing    rank 3 of 4 left nothing here", "uneven     ranks did different steps"]
+WARNINGS = ["missing    rank 3 of 4 wrote nothing here", "uneven     ranks did different steps"]
 FACTS = [f"{label:<11}said" for label in ("imbalance", "why", "cores", "steps", "waiting", "waits")]
 LESS = [f"{label:<11}said" for label in ("run", "efficiency", "where", "explained", "messages", "written")]
 NEXT = ["next       perfield report run  (serve: browser)"]

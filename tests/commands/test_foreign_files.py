@@ -19,7 +19,7 @@ FOLDERS = {
     "render --images": ("render", "RUN", "--steps", "1", "--topology", "--images", "-o"),
     "open": ("open", "RUN", "-o"),
     "plot": ("plot", "RUN", "--only", "imbalance", "-o"),
-    "plot --film": ("plot", "RUN", "--film", "circle", "-o"),
+    "plot --phases": ("plot", "RUN", "--phases", "circle", "-o"),
     "compare": ("compare", "OTHER", "RUN", "--images", "-o"),
     "hide": ("lab", "hide", "--plots"),
     "follow": ("follow", "RUN", "-o"),
@@ -32,10 +32,10 @@ CHOSEN = {  # places in the run that perfield chooses itself
     "follow": ("follow", "RUN"),
 }
 FILES = {
-    "render --movie": ("film.mp4", "render", "RUN", "--steps", "1", "--topology", "--movie"),
+    "render --film": ("film.mp4", "render", "RUN", "--steps", "1", "--topology", "--film"),
     "report": ("page.html", "report", "RUN", "--no-pictures", "-o"),
     "plot": ("plot.png", "plot", "RUN", "--only", "imbalance", "-o"),
-    "plot --film": ("film.gif", "plot", "RUN", "--film", "circle", "-o"),
+    "plot --phases": ("film.gif", "plot", "RUN", "--phases", "circle", "-o"),
     "scaling": ("plot.png", "scaling", "RUN", "OTHER", "-o"),
     "rhythm --plot": ("plot.png", "lab", "rhythm", "RUN", "--plot"),
     "rhythm": ("data.nc", "lab", "rhythm", "RUN", "--output"),
@@ -105,7 +105,7 @@ def refused(capfd, words, *places: str) -> None:
     """The command names a place in a sentence, and its exit code is 2."""
     code = main([{"RUN": "run", "OTHER": "other"}.get(word, word) for word in words])
     said = capfd.readouterr().err.splitlines()
-    said = [line for line in said if not line.startswith("perfield: this is")]
+    said = [line for line in said if not line.startswith("perfield: using")]
     assert code == 2 and len(said) == 1 and any(place in said[0] for place in places), said
 
 
@@ -158,7 +158,7 @@ def test_named_files_are_no_links_and_no_folders(place, capfd, name, planted):
     file, *words = FILES[name]
     program = ["-n", "1", "true"] if name == "inject" else []
     if planted == "a folder":
-        if (name, planted) in (("plot", "a folder"), ("plot --film", "a folder")):
+        if (name, planted) in (("plot", "a folder"), ("plot --phases", "a folder")):
             pytest.skip("a folder of that name is one for plots")
         (place / file).mkdir()
     else:

@@ -133,7 +133,7 @@ def test_mesh_that_is_a_pipe_is_a_sentence(run, capfd, named, tmp_path):
         words = []
     main(["render", "other" if named == "setting" else "run", "--steps", "1", "--geometry", *words])
     said = capfd.readouterr()
-    assert "mesh.vtu is no regular file" in said.out + said.err
+    assert "mesh.vtu is not a regular file" in said.out + said.err
 
 
 NAMED = {

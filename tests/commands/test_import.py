@@ -111,8 +111,8 @@ def test_closing_lines_omit_the_cost_of_perfield(imported, perfield_cli):
 
 
 def test_topology_picture_puts_ranks_on_their_nodes(imported, perfield_cli):
-    result = perfield_cli("info", imported[1].path, "--cells", "--json")
-    cells = json.loads(result.stdout)["cells"]
+    result = perfield_cli("info", imported[1].path, "--topology", "--json")
+    cells = json.loads(result.stdout)["topology"]
     assert {cell["level"] for cell in cells} == {"node", "rank", "measurement"}
     assert sorted(cell["id"] for cell in cells if cell["level"] == "node") == ["node0", "node1"]
     ranks = [cell for cell in cells if cell["level"] == "rank"]
@@ -129,7 +129,7 @@ def test_import_without_step_region_is_one_frame_and_lists_candidates(ring, perf
 
 
 def test_regions_option_chooses_regions(ring, perfield_cli):
-    result = perfield_cli("import", ring, "--regions", "sol*, exchange", "-o", "chosen")
+    result = perfield_cli("import", ring, "--only", "sol*, exchange", "-o", "chosen")
     assert {region.name for region in perfield.open(result.cwd / "chosen").known_regions} == {
         "solve",
         "exchange",
@@ -170,7 +170,7 @@ def test_wrong_file_gives_one_sentence(what, copy, perfield_cli, tmp_path):
     elif what == "folder":
         anchor = copy.parent
     elif what == "text":
-        copy.write_text("this is no trace\n")
+        copy.write_text("this is not a trace\n")
     else:
         copy.with_suffix(".def").unlink()
     result = perfield_cli("import", anchor)

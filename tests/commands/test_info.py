@@ -49,7 +49,7 @@ def test_cells_prints_the_topology_picture_as_a_table(tmp_path, printed):
     run = twin.write_run(tmp_path / "run", ranks=2, steps=1, hosts=("n1",), change_rank=bound)
     (run / "machine").mkdir(exist_ok=True)
     shutil.copy(machines / "two-packages-4-cores.xml", run / "machine" / "n1.xml")
-    assert printed(run, "--cells").splitlines() == [
+    assert printed(run, "--topology").splitlines() == [
         "level        id               x    y  z  parent",
         "node         n1              12    6  0",
         "package      n1 package 0     6    5  0  n1",
@@ -97,7 +97,7 @@ def test_by_leaves_out_uneven_steps_and_says_so(tmp_path, printed):
 def test_by_prints_at_most_twenty_groups_and_says_where_the_others_are(tmp_path, printed):
     run = twin.write_run(tmp_path / "run", ranks=22, steps=1, hosts=[f"n{i}" for i in range(22)], mesh=False)
     text = printed(run, "--by", "node")
-    assert "the 20 groups with the largest means, of 22; --json lists all)" in text
+    assert "the 20 groups with the largest means, of 22; --rows N and --json list more)" in text
     assert len(text.splitlines()) == 1 + 20 + 2
     assert len(json.loads(printed(run, "--by", "node", "--json"))["compute_time_s by node"]) == 22
 
@@ -175,7 +175,7 @@ def test_waiting_inside_a_region_is_no_cost_of_it(tmp_path, printed):
 
 
 def test_steps_are_the_last_ones(run, printed):
-    rows = json.loads(printed(run, "--steps", 2, "--json"))["steps"]
+    rows = json.loads(printed(run, "--steps", "--rows", 2, "--json"))["steps"]
     assert [(row["frame"], row["step"]) for row in rows] == [(3, 4), (4, 5)]
     assert rows[-1]["slowest_rank"] == 3
     assert rows[-1]["longest_s"] == pytest.approx((twin.solve_ns(3, 4) + 200_000) / 1e9)
@@ -190,7 +190,7 @@ def test_steps_without_mpi_have_times_and_no_imbalance(tmp_path, printed):
 
 
 def test_messages_are_the_heaviest_pairs(run, printed):
-    rows = json.loads(printed(run, "--messages", 2, "--json"))["messages"]
+    rows = json.loads(printed(run, "--messages", "--rows", 2, "--json"))["messages"]
     assert rows == [
         {"source": 3, "target": 0, "count": 15, "bytes": 40_000, "empty": 5},
         {"source": 2, "target": 3, "count": 15, "bytes": 30_000, "empty": 5},
@@ -209,16 +209,15 @@ def test_messages_to_peers_without_rank_name_their_kind(tmp_path, printed, peer,
 
 
 def test_notes_below_tables_explain_them(run, printed):
-    lines = printed(run, "--messages", 2).splitlines()
+    lines = printed(run, "--messages", "--rows", 2).splitlines()
     assert lines[1].split() == ["3", "0", "15", "40", "kB", "5"]
     assert lines[-1] == "(2 of 4 pairs, by bytes; added up over 5 frames)"
-    assert printed(run, "--steps").splitlines()[-2:] == [
-        "(frame: its place in the run; step: the program's own number, as for --steps;",
-        "longest, mean: of the step; imbalance, slowest_rank: of compute time)",
-    ]
-    below = printed(run, "--regions").splitlines()[-4:]
+    assert printed(run, "--steps").splitlines()[-1] == (
+        "(longest, mean: of the step; imbalance, slowest_rank: of compute time)"
+    )
+    below = printed(run, "--regions").splitlines()[-3:]
     assert below[0] == "(compute_time_s, mean_time_s: per frame and rank that entered it, over 5 frames;"
-    assert below[-1] == "frame: its place in the run; step: the program's own number, as for --steps)"
+    assert below[-1].endswith("added up over 5 frames)")
 
 
 def test_ended_run_without_steps_is_one_frame_in_every_table(tmp_path, printed):
@@ -262,21 +261,37 @@ def test_missing_run_gives_a_sentence(tmp_path, capsys):
     assert error.startswith("perfield info: ") and "does not exist; give the directory" in error
 
 
-@pytest.mark.parametrize("words", [["--steps", "0"], ["--messages", "-1"]])
-def test_number_of_rows_must_be_positive(run, words, capsys):
+@pytest.mark.parametrize("number", ["0", "-1", "many"])
+def test_number_of_rows_must_be_positive(run, number, capsys):
     with pytest.raises(SystemExit):
-        commands.main(["info", str(run), *words])
-    assert "expected at least 1 row" in capsys.readouterr().err
+        commands.main(["info", str(run), "--waits", f"--rows={number}"])
+    assert f"{number} is not a number of rows; expected 1 or more" in capsys.readouterr().err
 
 
-def test_run_behind_an_option_is_no_number_of_rows(run, capsys):
-    with pytest.raises(SystemExit):
-        commands.main(["info", "--functions", "--waits", str(run)])
-    assert "expected a number of rows; a run comes before this option" in capsys.readouterr().err
+def test_number_behind_a_table_leads_to_rows(run, capsys):
+    assert commands.main(["info", str(run), "--messages", "5"]) == 2
+    assert "unexpected argument 5; --rows 5 sets a number of rows." in capsys.readouterr().err
+
+
+def test_ranks_and_steps_of_tables_are_chosen_by_number(run, printed):
+    ranks = json.loads(printed(run, "--ranks", "1-2", "--json"))["ranks"]
+    steps = json.loads(printed(run, "--steps", "2,4:", "--json"))["steps"]
+    assert [row["rank"] for row in ranks] == [1, 2]
+    assert [row["step"] for row in steps] == [2, 4, 5]
+    lines = printed(run, "--steps", "--rows", 2).splitlines()
+    assert lines[0].split()[0] == "step" and [line.split()[0] for line in lines[1:3]] == ["4", "5"]
+    assert lines[3] == "(the newest 2 of 5 steps; --rows N shows more;"
+
+
+def test_step_or_rank_that_a_run_lacks_gives_a_sentence(run, capsys):
+    assert commands.main(["info", str(run), "--steps", "50"]) == 2
+    assert "step 50 is not in this run, which has steps 1 to 5" in capsys.readouterr().err
+    assert commands.main(["info", str(run), "--ranks", "many"]) == 2
+    assert "expected ranks such as 0-7,12" in capsys.readouterr().err
 
 
 def test_waits_are_the_longest_pairs(run, printed):
-    rows = json.loads(printed(run, "--waits", 2, "--json"))["waits"]
+    rows = json.loads(printed(run, "--waits", "--rows", 2, "--json"))["waits"]
     assert [(row["rank"], row["waits_for"]) for row in rows] == [(0, 3), (1, 0)]
     n_steps = json.loads(printed(run, "--json"))["n_frames"]
     assert rows[0]["count"] == n_steps and rows[0]["time_s"] == pytest.approx(n_steps * 60e-6)
@@ -294,9 +309,9 @@ def test_waits_say_their_share_of_all_waiting(tmp_path, printed, most, reported)
         values["waits"] = [{"peer": 1 - rank, "count": 1, "ns": 100_000}]
         values["calls"] = [{"call": twin.WAITALL, "time_class": twin.WAIT, "count": 1, "ns": 500_000}]
 
-    assert printed(twin.write_run(tmp_path / "run", ranks=2, change_step=tenth), "--waits", most).startswith(
-        reported
-    )
+    assert printed(
+        twin.write_run(tmp_path / "run", ranks=2, change_step=tenth), "--waits", "--rows", most
+    ).startswith(reported)
 
 
 def test_rank_never_waits_for_itself(tmp_path, printed):

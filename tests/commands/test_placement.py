@@ -72,23 +72,23 @@ def test_files_hold_the_present_order_if_none_is_better(perfield_cli, run_path, 
 def test_preview_shows_this_machine_without_a_run(perfield_cli):
     if not shutil.which("lstopo-no-graphics") and not shutil.which("lstopo"):
         pytest.skip("lstopo (package hwloc) is not installed")
-    found = json.loads(perfield_cli("placement", "--here", "-n", 2, "--bind", "none", "--json").stdout)
+    found = json.loads(perfield_cli("placement", "--here", "-n", 2, "--bind-to", "none", "--json").stdout)
     assert [row["ranks"] for row in found["ranks"]] == ["0", "1"]
     assert found["proposal"] is None
-    text = perfield_cli("placement", "--here", "-n", 100, "--bind", "none").stdout
+    text = perfield_cli("placement", "--here", "-n", 100, "--bind-to", "none").stdout
     assert "0-99" in text and "(100 ranks, those of a package in one row" in text
-    assert "A PU was taken" not in text, "a preview has measured nothing"
+    assert "They lost their PU" not in text, "a preview has measured nothing"
     assert "mpirun refuses" not in text
     assert (
         "mpirun refuses to bind more"
-        in perfield_cli("placement", "--here", "-n", 999, "--bind", "core").stdout
+        in perfield_cli("placement", "--here", "-n", 999, "--bind-to", "core").stdout
     )
-    every = perfield_cli("placement", "--here", "-n", 100, "--bind", "none", "--all").stdout
+    every = perfield_cli("placement", "--here", "-n", 100, "--bind-to", "none", "--all").stdout
     assert "99" in [line.split()[0] for line in every.splitlines()]
 
 
 def test_preview_says_which_bindings_it_knows(perfield_cli):
-    result = perfield_cli("placement", "--here", "--bind", "board")
+    result = perfield_cli("placement", "--here", "--bind-to", "board")
     assert result.returncode == 2
     assert "cannot bind to 'board'; expected one of none, hwthread, core" in result.stderr
 
@@ -98,7 +98,10 @@ def test_preview_says_which_bindings_it_knows(perfield_cli):
     [
         (("--here", "perfield-run"), "--here looks at no run; leave RUN out"),
         (("--here", "--rankfile", "a"), "--here looks at no run; leave --rankfile out"),
-        (("--bind", "core"), "--bind chooses a preview; add --here, or leave --bind out to see a run"),
+        (
+            ("--bind-to", "core"),
+            "--bind-to chooses a preview; add --here, or leave --bind-to out to see a run",
+        ),
         (("--here", "-n", "0"), "-n is 0, expected 1 to 100,000 ranks"),
     ],
 )

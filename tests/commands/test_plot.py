@@ -42,20 +42,20 @@ def test_only_names_plots_and_output_the_file(run, tmp_path):
 
 
 def test_format_and_folder_are_chosen(run, tmp_path):
-    assert plot(run, "--only", "regions,messages", "--format", "svg", "-o", tmp_path / "new") == 0
+    assert plot(run, "--only", "regions,messages", "--to", "svg", "-o", tmp_path / "new") == 0
     assert sorted(path.name for path in (tmp_path / "new").glob("[!.]*")) == ["messages.svg", "regions.svg"]
 
 
 def test_film_goes_to_the_plots_or_to_the_file_named(run, tmp_path, capsys):
-    assert plot(run, "--film", "circle", "--order", "phase", "--frames", "3") == 0
+    assert plot(run, "--phases", "circle", "--order", "phase", "--frames", "3") == 0
     assert (run / "pictures/plots/circle.gif").read_bytes()[:6] == b"GIF89a"
-    assert plot(run, "--film", "matrix", "--frames", "2", "-o", tmp_path / "m.gif") == 0
+    assert plot(run, "--phases", "matrix", "--frames", "2", "-o", tmp_path / "m.gif") == 0
     assert f"{tmp_path / 'm.gif'}" in capsys.readouterr().out
 
 
 def test_film_that_cannot_be_made_leaves_nothing(tmp_path, capsys):
     path = twin.write_run(tmp_path / "run", steps=1)
-    assert plot(path, "--film", "circle") == 2
+    assert plot(path, "--phases", "circle") == 2
     assert "perfield plot: " in capsys.readouterr().err and not (path / "pictures").exists()
 
 
@@ -79,11 +79,14 @@ def test_steps_are_those_of_render(run, capsys):
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (["--only", "heat"], "--only heat is no plot; expected some of imbalance,heat_map,messages,regions,"),
+        (
+            ["--only", "heat"],
+            "--only heat is not a plot; expected some of imbalance,heat_map,messages,regions,",
+        ),
         (["--field", "compute"], "has no field 'compute'; did you mean compute_time_s"),
         (["-o", "all.png"], "all.png is one file, but 5 plots are to be drawn"),
         (["--only", "regions", "-o", "a.pdf"], "a.pdf ends in .pdf; expected .png or .svg"),
-        (["--only", "regions", "-o", "a.png", "--format", "svg"], "ends in .png, but --format says svg"),
+        (["--only", "regions", "-o", "a.png", "--to", "svg"], "ends in .png, but --to says svg"),
         (["--steps", "10"], "step 10 is not in this run, which has steps 1 to 5"),
     ],
 )

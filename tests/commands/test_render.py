@@ -178,7 +178,7 @@ def test_focus_ranks_come_from_the_configuration(perfield_cli, tmp_path):
     ("arguments", "words"),
     [
         (["--steps", "31"], "step 31 is not in this run, which has steps 1 to 30"),
-        (["--steps", "last"], "'last' in --steps is no step"),
+        (["--steps", "last"], "'last' in --steps is not a step"),
         (["--focus", "4"], "focus rank 4 is not in this run"),
         (["--focus", "x"], "focus ranks 'x' are not numbers"),
         (["--mesh", "nowhere"], "mesh nowhere does not exist"),
@@ -279,7 +279,6 @@ def test_chosen_view_and_factor_reach_the_pictures(perfield_cli, run_path):
         (["--explode", "0"], "'0' is no factor"),
         (["--explode", "nan"], "'nan' is no factor"),
         (["--view", "open"], "invalid choice: 'open' (choose from 'auto', 'plain', 'exploded', 'highest')"),
-        (["--view", "dearest"], "dearest is called highest now: --view highest"),
     ],
 )
 def test_bad_view_is_refused(perfield_cli, run_path, options, sentence):
@@ -376,7 +375,7 @@ def test_lines_are_chosen_on_the_machine_and_on_the_mesh(perfield_cli, run_path,
         (("--lines-from", "host7"), "'host7' is no node, switch or rank"),
         (("--lines-only", "between-switches"), "the switches of this run are not known"),
         (("--lines-only", "far"), "give one or more of between-nodes, between-switches, non-neighbours"),
-        (("--lines", "0"), "'0' is no number of lines; give 1 to 1000000"),
+        (("--lines", "0"), "'0' is not a number of lines; give 1 to 1000000"),
     ],
 )
 def test_wrong_choices_are_refused_before_anything_is_written(perfield_cli, run_path, options, said):
@@ -438,9 +437,9 @@ def test_default_steps_show_the_slow_regime(perfield_cli, tmp_path):
     path = slow_node(tmp_path / "run")
     assert perfield_cli("render", path, "--regimes-of", "step_time_s", "--topology").returncode == 0
     described = json.loads((path / "pictures/pictures.json").read_text())
-    (telling,) = described["telling"]
-    assert 200 <= telling < 300
-    assert telling in [step["frame"] for step in described["steps"]]
+    (shown,) = described["highlights"]
+    assert 200 <= shown < 300
+    assert shown in [step["frame"] for step in described["steps"]]
 
 
 def test_regimes_of_what_is_no_time_are_refused(perfield_cli, run_path):

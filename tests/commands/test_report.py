@@ -148,7 +148,7 @@ def test_run_of_one_step_is_reported(tmp_path, with_plots):
 def test_one_step_answers_no_question_that_compares_steps(tmp_path, capsys):
     run = twin.write_run(tmp_path / "run", steps=1)
     assert main(["report", str(run), "--text"]) == 0
-    asked, could_not_look = " ".join(capsys.readouterr().out.split()).split("Could not look: ", 1)
+    asked, could_not_look = " ".join(capsys.readouterr().out.split()).split("Not checked: ", 1)
     for question in ("Do steps take longer", "Do ranks lose time"):
         assert question not in asked and question in could_not_look
     assert "Do ranks lose time irregularly? The run lacks steps that could be compared." in could_not_look
@@ -158,7 +158,7 @@ def test_run_without_steps_says_that_it_could_not_look(tmp_path):
     run = twin.write_run(tmp_path / "run", steps=0, ended=False, change_rank=twin.live_rank)
     words = words_of(run)
     assert "No step is finished yet" in words
-    assert "perfield could not look for anything" in words
+    assert "perfield could not check anything" in words
     assert "found nothing" not in words
 
 
@@ -216,7 +216,7 @@ def test_run_without_mpi_says_what_it_could_not_look_for(tmp_path, with_plots):
     )
     words = words_of(run)
     assert "Parallel efficiency is not known: MPI was not measured" in words
-    assert re.search(r"Could not look: .+? The run lacks .*mpi", words)
+    assert re.search(r"Not checked: .+? The run lacks .*mpi", words)
 
 
 def test_names_that_hold_html_formulas_and_broken_bytes_are_shown_as_they_are(tmp_path, with_plots):

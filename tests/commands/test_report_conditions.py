@@ -80,7 +80,7 @@ def test_file_of_a_page_that_is_not_written_is_refused(path, tmp_path, capsys):
     [
         ("imbalanc > 1.3", "no number 'imbalanc' of 'imbalanc > 1.3'; the nearest name"),
         ("imbalance", "'imbalance' is no condition"),
-        ("imbalance > a lot", "'a lot' in 'imbalance > a lot' is no number"),
+        ("imbalance > a lot", "'a lot' in 'imbalance > a lot' is not a number"),
         ("between_nodes_bytes > 3 s", "has another unit"),
     ],
 )

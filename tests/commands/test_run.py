@@ -193,7 +193,7 @@ def test_ranks_that_never_checked_in_are_named(perfield_cli, ranks, tmp_path):
     words = ["run", "-n", "1", ranks, ":", "-n", "2", "--oversubscribe", "sh", "-c", bare]
     result = perfield_cli(*words, cwd=tmp_path, timeout=60)
     assert result.returncode == 0, result.stderr
-    assert result.stderr.startswith("missing    ranks 1-2 of 3 left nothing here: not started by")
+    assert result.stderr.startswith("missing    ranks 1-2 of 3 wrote nothing here: not started by")
     assert "perfield report perfield-run" in result.stderr
 
 

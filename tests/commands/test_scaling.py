@@ -83,7 +83,7 @@ def test_sentences_and_table_compare_the_runs(runs, capsys):
 
 
 def test_regions_are_a_second_table_with_what_they_lose(runs, capsys):
-    assert scaling(*runs, "--strong", "--by", "region") == 0
+    assert scaling(*runs, "--strong", "--regions") == 0
     printed = capsys.readouterr().out
     rows = [line.split() for line in printed.split("\n\n")[-1].splitlines()]
     assert rows[0][:4] == ["region", "s_on_1", "s_on_2", "s_on_4"]
@@ -120,7 +120,10 @@ def test_repeated_runs_give_a_confidence_interval(runs, tmp_path, capsys):
         (["RUN1", "RUN1", "--strong"], "are the same run; name each run once"),
         (["RUN1", "OTHER1", "--strong"], "all 2 runs have 1 rank; add runs of other numbers"),
         (["RUN1", "RUN2"], "size of the problem of these runs is unknown"),
-        (["RUN1", "RUN2", "-o", "a.pdf"], "a.pdf is no picture; expected a name that ends in .png or .svg"),
+        (
+            ["RUN1", "RUN2", "-o", "a.pdf"],
+            "a.pdf is not a picture; expected a name that ends in .png or .svg",
+        ),
         (["RUN1", "nowhere"], "nowhere"),
     ],
 )

@@ -336,5 +336,5 @@ def test_some_call_closes_the_steps_of_openfoam(mpirun, bin_dir, perfield_cli, t
     by_call, again = solve("by-call", step_call=name_of(by_clock, steps))
     assert len(by_call) == steps == again > 10  # the hook ends setup at the start of the time loop
     assert by_call.steps_closed.tolist() == [steps] * cases.N_RANKS
-    table = perfield_cli("steps", by_clock.path, "--most", 50).stdout
+    table = perfield_cli("steps", by_clock.path, "--rows", 50).stdout
     assert "Foam::" in table or "source lines are not known" in table

@@ -85,9 +85,11 @@ def test_every_field_of_a_frame_has_a_description(tmp_path):
 
 def test_unknown_field_is_named(tmp_path):
     columns = perfield.open(twin.write_run(tmp_path / "run")).columns
-    with pytest.raises(KeyError, match="'nothing_s' is no field of this run"):
+    with pytest.raises(KeyError, match="'nothing_s' is not a field of this run"):
         columns.field("nothing_s")
-    with pytest.raises(KeyError, match="'<region>_file_time_s' is no field of regions of this run; it has"):
+    with pytest.raises(
+        KeyError, match="'<region>_file_time_s' is not a field of regions of this run; it has"
+    ):
         columns.of_regions("<region>_file_time_s")
 
 

@@ -116,7 +116,7 @@ class FakeRun:
         self.grids: list = []
         self.realtime_ns: tuple[int, int] | None = None
         self.meanings: dict = {}
-        self.telling: list[int] = []
+        self.highlights: list[int] = []
         self.ranks_here, self.has_samples = range(ranks), False
         self.spans = np.ones(steps, dtype=np.int64)
         self.info: dict = {"working_directory": ".", "configuration": {}}

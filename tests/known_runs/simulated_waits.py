@@ -72,7 +72,7 @@ class Operation:
 
 
 def compute(ns: float, region: str = "") -> Operation:
-    """Compute for so long, in a region; "" is no region."""
+    """Compute for so long, in a region; "" is not a region."""
     return Operation("compute", ns=int(ns), region=region)
 
 

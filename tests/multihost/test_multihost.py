@@ -187,11 +187,11 @@ def test_nodes_with_directories_of_their_own_say_that_ranks_are_missing(
     command = ["mpirun", "--host", "n1:2,n2:2", "-n", "4", "sh", "-c", of_node]
     result = run_on_hosts("n1,n2", command, tmp_path, {})
     assert result.returncode == 0, result.stderr
-    assert "missing    ranks 2-3 of 4 left nothing here: " in result.stderr, "at the end of the run"
+    assert "missing    ranks 2-3 of 4 wrote nothing here: " in result.stderr, "at the end of the run"
     said = {perfield_cli("info", path).stdout for path in tmp_path.glob("perfield-run*")}
     assert len(said) == 2
     for ranks in ("0-1", "2-3"):
-        assert sum(f"missing    ranks {ranks} of 4 left nothing here: " in text for text in said) == 1
+        assert sum(f"missing    ranks {ranks} of 4 wrote nothing here: " in text for text in said) == 1
 
 
 def test_hosts_of_an_unknown_launcher_that_says_their_number_are_asked_for_a_name(on_hosts, tmp_path):

@@ -49,13 +49,13 @@ def test_vector_range_is_of_its_magnitude():
 
 
 def test_common_peak_ignores_outlier_steps():
-    assert noted(9.0, 1.0, 1.5, 1.2).description()["wait"]["usual_peak"] == 1.5
-    assert "usual_peak" not in noted(2.0, 1.0, 1.5, 1.2).description()["wait"]
+    assert noted(9.0, 1.0, 1.5, 1.2).description()["wait"]["scale_end"] == 1.5
+    assert "scale_end" not in noted(2.0, 1.0, 1.5, 1.2).description()["wait"]
 
 
 def test_few_values_of_all_ranks_and_steps_do_not_stretch_the_scale():
     few = noted(*(9.0 if step == 40 else 1.0 + step / 200 for step in range(60)))
-    assert few.description()["wait"]["usual_peak"] < 1.3
+    assert few.description()["wait"]["scale_end"] < 1.3
 
 
 def test_variation_is_the_spread_over_places_and_steps():

@@ -210,7 +210,7 @@ def test_regions_are_drawn_in_chosen_steps(description):
     assert "geometry_solve_time_s_mean.png" not in drawn
 
 
-def test_first_written_step_is_drawn_if_the_telling_ones_were_not(description):
+def test_first_written_step_is_drawn_if_the_representative_ones_were_not(description):
     description.update(typical=3, slowest=None)
     assert "geometry_compute_time_s_frame_000000.png" in files(plan_images(description, None))
 

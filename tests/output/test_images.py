@@ -64,7 +64,7 @@ def test_failed_images_are_counted_and_the_error_is_shown(tmp_path):
         pytest.skip("Xvfb is not installed")
     (tmp_path / "pictures.json").write_text("no JSON")
     with pytest.raises(
-        ImagesError, match=r"(?s)drew 0 of 1 images and ended with 1;.*pictures.json is no JSON"
+        ImagesError, match=r"(?s)drew 0 of 1 images and ended with 1;.*pictures.json is not JSON"
     ):
         draw_images(tmp_path, [IMAGE])
 

@@ -54,7 +54,7 @@ def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, t
     run = twin.write_run(tmp_path / "run", ranks=4, steps=6, hosts=("a", "b"))
     film = tmp_path / "out.mp4"
     options = ("--steps", "1,6", "--fps", 2, "--size", "320x180", "--fields", "solve_time_s")
-    result = perfield_cli("render", run, "--movie", film, *options)
+    result = perfield_cli("render", run, "--film", film, *options)
     assert result.returncode == 0, result.stderr
     assert "out.mp4  2 frames, 1 s" in result.stdout
     about = probed(film)
@@ -70,7 +70,7 @@ def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, t
 def test_film_of_one_step_is_one_frame_and_says_so(perfield_cli, tmp_path):
     run = twin.write_run(tmp_path / "run", ranks=2, steps=1)
     options = ("--topology", "--size", "320x240", "--fields", "temperature")  # which the mesh alone has
-    result = perfield_cli("render", run, "--movie", tmp_path / "out.gif", *options)
+    result = perfield_cli("render", run, "--film", tmp_path / "out.gif", *options)
     assert result.returncode == 0, result.stderr
     assert "no film of temperature: these pictures have no values of that name" in result.stdout
     assert "the film has one frame, as one step was written" in result.stdout
@@ -114,7 +114,7 @@ def test_failing_film_leaves_the_one_of_before(tmp_path):
 )
 def test_wrong_file_is_reported_before_anything_is_written(perfield_cli, tmp_path, name, words):
     run = twin.write_run(tmp_path / "run", ranks=2, steps=2)
-    result = perfield_cli("render", run, "--movie", tmp_path / name)
+    result = perfield_cli("render", run, "--film", tmp_path / name)
     assert result.returncode != 0
     assert words in result.stderr
     assert not (run / "pictures").exists()
@@ -137,6 +137,6 @@ def test_wrong_rate_size_and_camera_are_reported(perfield_cli, tmp_path):
         ("--size", "big", "'big' is no size of an image"),
         ("--camera", "tpo", "did you mean top?"),
     ):
-        result = perfield_cli("render", tmp_path, "--movie", "film.mp4", option, value)
+        result = perfield_cli("render", tmp_path, "--film", "film.mp4", option, value)
         assert result.returncode == 2
         assert words in " ".join(result.stderr.split())

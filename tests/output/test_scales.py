@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.output.scales import round_end, scale_of, usual_end
+from perfield.output.scales import end_without_outliers, round_end, scale_of
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_amounts_start_at_zero():
 
 
 def test_single_steps_far_beyond_the_others_do_not_stretch_the_scale():
-    assert scale_of("solve_time_s", about(0.01, 0.338, usual_peak=0.028), {}) == (0.0, 0.03)
+    assert scale_of("solve_time_s", about(0.01, 0.338, scale_end=0.028), {}) == (0.0, 0.03)
 
 
 def test_own_fields_keep_their_range():
@@ -56,7 +56,7 @@ def test_own_fields_keep_their_range():
 
 
 def test_steps_ahead_have_zero_in_the_middle_and_leave_nothing_out():
-    assert scale_of("phase_steps", about(-0.4, 2.3, "", usual_peak=1.0), {}) == (-2.5, 2.5)
+    assert scale_of("phase_steps", about(-0.4, 2.3, "", scale_end=1.0), {}) == (-2.5, 2.5)
     assert scale_of("phase_steps", about(-0.01, 0.02, ""), {}) == (-0.1, 0.1)
 
 
@@ -85,4 +85,4 @@ def test_names_have_no_scale(name):
     ],
 )
 def test_scales_end_at_the_98th_percentile_where_few_values_lie_far_beyond(values, peaks, end):
-    assert usual_end(np.array(values), np.array(peaks)) == end
+    assert end_without_outliers(np.array(values), np.array(peaks)) == end

@@ -62,7 +62,7 @@ def test_step_inside_of_a_longer_frame_chooses_it(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "first", "1:2:0", "-1", "1:2:3:4", "1,,2", "1:2:-1"])
 def test_invalid_steps_option_shows_an_example(numbered, text):
-    with pytest.raises(StepsError, match=r"is no step; expected all, or .*0,10,20:50:5"):
+    with pytest.raises(StepsError, match=r"is not a step; expected all, or .*0,10,20:50:5"):
         choose_steps(numbered, text)
 
 

@@ -62,7 +62,7 @@ def test_run_opens_by_its_name_and_filters_follow(run_path, tmp_path):
         assert least == pytest.approx(1e-3 + 1e-6 * step)
         assert most == pytest.approx(4e-3 + 1e-6 * step)
     assert result["sent"] == [2000, 2000] and result["received"] == [4000, 4000]
-    sentence = "'7' is no rank or range of ranks of this run, which has ranks 0 to 3; give 12 or 4-7."
+    sentence = "'7' is not a rank or range of ranks of this run, which has ranks 0 to 3; give 12 or 4-7."
     assert result["said"].strip() == f"perfield: {sentence}" and result["empty"] == 0
     assert result["sent again"] == [4000, 4000]
     assert result["machine"] == [0, 3]

@@ -226,10 +226,10 @@ def test_a_stated_grid_takes_the_order_that_fits_the_messages_and_says_so(tmp_pa
     ("grid", "words"),
     [
         ("3x2", "has 6 ranks, but the run has 4"),
-        ("2y2", "is no grid of ranks"),
-        ("2x2,order=xz", "is no grid of ranks"),
-        ("4,periodic=y", "is no grid of ranks"),
-        ("0x4", "is no grid of ranks"),
+        ("2y2", "is not a grid of ranks"),
+        ("2x2,order=xz", "is not a grid of ranks"),
+        ("4,periodic=y", "is not a grid of ranks"),
+        ("0x4", "is not a grid of ranks"),
     ],
 )
 def test_a_grid_that_cannot_be_is_refused(tmp_path, grid, words):

@@ -78,7 +78,7 @@ def frame_of(messages: np.ndarray) -> SimpleNamespace:
 
 
 def random_messages(random: np.random.Generator, n_ranks: int, lowest: int) -> np.ndarray:
-    """Unsorted messages, several per pair; a source or target below 0 is no rank of this world."""
+    """Unsorted messages, several per pair; a source or target below 0 is not a rank of this world."""
     messages = np.zeros(int(random.integers(0, 900)), MESSAGES)
     for end in ("source", "target"):
         messages[end] = random.integers(lowest, n_ranks, len(messages))

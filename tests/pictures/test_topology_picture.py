@@ -198,7 +198,7 @@ def test_unbound_rank_counts_for_the_node_but_for_no_core(tmp_path):
 def test_measurements_say_ranks_that_share_pus(tmp_path):
     run = fake_run(tmp_path, [("n", "0-1")] * 4)
     picture = topology(run, fake_frame(4, involuntary_switches=[1, 2, 3, np.nan]))
-    sentence = "4 ranks on 2 PUs, unbound: times contain the scheduler (6 involuntary switches in step 4)"
+    sentence = "4 ranks on 2 PUs, unbound: times include scheduling (6 involuntary switches in step 4)"
     assert texts(picture.measurements, "sharing") == [sentence]
     assert column(picture.measurements, "unbound").tolist() == [1, 1, 1, 1]
     assert column(picture.ranks, "n_pus").tolist() == [2, 2, 2, 2]

@@ -37,10 +37,10 @@ def moving(costs):
         (
             noisy([1, 2, 1, 1]),
             [512, 1024, 512, 512],
-            ["rank 1 is slowest", "cell counts explain 1.60"],
+            ["rank 1 is slowest", "cell counts explain a factor of 1.60"],
             "imbalance by cells",
             [1],
-            "cell counts explain 1.6 (",
+            "cell counts explain a factor of 1.6 (",
         ),
         (
             noisy([1, 1, 3, 3]),

@@ -100,7 +100,7 @@ def test_text_that_is_no_condition_is_refused(text):
     "limit", ["", "much", "1.3x", "1.3 5", "nan", "inf", "1_000", "__import__('os')", "0x10"]
 )
 def test_limit_that_is_no_number_is_refused(limit):
-    with pytest.raises(ConditionError, match=r"is no number; expected one such as 1.3"):
+    with pytest.raises(ConditionError, match=r"is not a number; expected one such as 1.3"):
         parsed(f"imbalance > {limit}")
 
 

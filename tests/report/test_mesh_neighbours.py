@@ -55,7 +55,7 @@ def test_report_without_vtk_says_what_it_could_not_look_at(tmp_path, monkeypatch
     assert made.observed.neighbours is None
     (note,) = (note for note in made.notes if "pieces" in note)
     assert note == (
-        "Nobody looked which pieces of the mesh touch: that needs the Python package vtk, which is not "
+        "Which pieces of the mesh touch was not checked: that needs the Python package vtk, which is not "
         "installed; call pip install 'perfield[vtk]'."
     )
 

@@ -356,7 +356,7 @@ def test_run_can_be_moved(tmp_path):
 
 
 def not_a_run(folder, kind):
-    """A path of that kind, which is no run."""
+    """A path of that kind, which is not a run."""
     path = folder / "run"
     if kind == "a file":
         path.write_text("")

@@ -122,4 +122,4 @@ def test_entry_that_is_no_object_is_named(tmp_path):
     writer.add("clock", b"{no json")
     damage = " ".join(perfield.open(run).damage)
     assert "the place entry of rank 0" in damage and "holds [1, 2], expected an object of JSON" in damage
-    assert "the clock entry of rank 0" in damage and "is no JSON (" in damage
+    assert "the clock entry of rank 0" in damage and "is not JSON (" in damage

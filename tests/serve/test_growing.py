@@ -139,7 +139,7 @@ def test_ranks_that_share_cores_are_reported(tmp_path):
     path = twin.write_run(tmp_path / "perfield-run", 2, 3, change_rank=on_one_core)
     with served(path) as client:
         notes = client.json("/api/run")["notes"]
-    assert "2 ranks on 1 PU, bound: times contain the scheduler." in notes
+    assert "2 ranks on 1 PU, bound: times include scheduling." in notes
 
 
 def test_damage_is_reported_and_the_rest_is_shown(tmp_path):

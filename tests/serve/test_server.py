@@ -326,7 +326,7 @@ def test_socket_never_replaces_what_is_not_an_ended_servers(run, short):
     (short / "file").write_text("mine")
     (short / "link").symlink_to("file")
     for name in ("file", "link"):
-        with pytest.raises(PortError, match="is no socket of yours"):
+        with pytest.raises(PortError, match="is not a socket of yours"):
             Server(Followed(run), socket_path=short / name)
     assert (short / "file").read_text() == "mine"
     (short / "open").mkdir()

@@ -373,7 +373,7 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
         ),
         (["--matrix", "m.npy"], "--matrix would write 35937 columns, but is for at most 10000"),
         (["--output", "/dev/null/record"], "the record cannot be written to /dev/null/record"),
-        (["--bogus"], "'--bogus' is no option; --help lists them"),
+        (["--bogus"], "'--bogus' is not an option; --help lists them"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )

@@ -234,8 +234,8 @@ def test_gauss_seidel_starts_as_a_wavefront(rhythm_run):
 @pytest.mark.parametrize(
     ("program", "words", "sentence"),
     [
-        ("pisolver", "--nosuch", "'--nosuch' is no option; --help lists them."),
-        ("pisolver", "--columns 5", "'--columns' is no option; --help lists them."),
+        ("pisolver", "--nosuch", "'--nosuch' is not an option; --help lists them."),
+        ("pisolver", "--columns 5", "'--columns' is not an option; --help lists them."),
         ("pisolver", "--steps many", "--steps needs a whole number, not 'many'."),
         ("pisolver", "--steps 0", "--steps must be at least 1."),
         ("pisolver", "--delay 2 1 5 --sleep 1", "--delay names rank 2, but the ranks are 0 to 1."),

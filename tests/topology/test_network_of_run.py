@@ -148,8 +148,8 @@ def test_pattern_of_the_configuration_reads_other_names(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "complaint"),
     [
-        ("(", "node_name_pattern is '(', which is no regular expression (missing )"),
-        ("x{99999999999}", "which is no regular expression"),
+        ("(", "node_name_pattern is '(', which is not a regular expression (missing )"),
+        ("x{99999999999}", "which is not a regular expression"),
         (
             r"r\d+",
             r"node_name_pattern is 'r\d+', which has no named group; write a form such as 'x(?P<cabinet",

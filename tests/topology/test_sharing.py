@@ -61,14 +61,14 @@ def test_rank_without_known_pus_is_neither_unbound_nor_sharing():
     ],
 )
 def test_ranks_that_share_pus_are_reported(machine, places, words):
-    assert sharing(placed(machine, *places)).words == f"{words}: times contain the scheduler"
+    assert sharing(placed(machine, *places)).words == f"{words}: times include scheduling"
 
 
 def test_threads_that_compute_are_more_than_the_pus():
     ranks = [{"host": "n", "cpuset": "0-1", "cpusets_of_threads": ["0", "1"]}] * 2
     found = sharing(place([*ranks, {"host": "n", "cpuset": "2-3"}], {"n": EIGHT}))
     assert found.ranks.tolist() == [0, 1]
-    assert found.words == "2 ranks with 4 threads on 2 PUs, unbound: times contain the scheduler"
+    assert found.words == "2 ranks with 4 threads on 2 PUs, unbound: times include scheduling"
 
 
 def test_threads_of_one_rank_do_not_make_it_share():
@@ -93,7 +93,7 @@ def test_ranks_with_enough_pus_do_not_share(machine, places):
 
 def test_involuntary_switches_of_the_sharing_ranks_are_added():
     found = sharing(placed(EIGHT, "n 0", "n 0", "n 1"))
-    sentence = "2 ranks on 1 PU, bound: times contain the scheduler"
+    sentence = "2 ranks on 1 PU, bound: times include scheduling"
     assert found.with_switches(np.array([1200.0, 34.0, 99.0])) == f"{sentence} (1,234 involuntary switches)"
     assert found.with_switches(np.array([1.0, 0.0, 99.0])) == f"{sentence} (1 involuntary switch)"
     assert found.with_switches(np.array([np.nan, np.nan, 5.0])) == sentence

@@ -30,7 +30,7 @@ def add_node_names(wiring: Wiring, hosts: Iterable[str], pattern: str) -> int:
         tries = most_tries(pattern or CRAY_XNAME, hosts)
     except (re.error, OverflowError, RecursionError, ValueError) as error:
         raise NetworkError(
-            f"node_name_pattern is {short(pattern)}, which is no regular expression ({error}); "
+            f"node_name_pattern is {short(pattern)}, which is not a regular expression ({error}); "
             f"write a form such as '{CRAY_XNAME}'."
         ) from None
     if not parts.groupindex:

@@ -101,7 +101,7 @@ int load(const conduit_node* params) noexcept {
   if (!found) {
     char sentence[512];
     snprintf(sentence, sizeof sentence,
-             "catalyst_implementation = %s: libcatalyst-%s.so is not found, or is no Catalyst "
+             "catalyst_implementation = %s: libcatalyst-%s.so is not found, or is not a Catalyst "
              "library; name its folder in CATALYST_IMPLEMENTATION_PATHS",
              name, name);
     perfield_warn_once_per_node("adaptor-implementation", sentence);

@@ -2,7 +2,7 @@
 //
 // choice.hpp - decides by address which functions of a running program are regions. It reads a
 // file's functions when the program starts or, for a file loaded later, when its first function is
-// entered. So a function that is no region costs one look at a bit.
+// entered. So a function that is not a region costs one look at a bit.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class FunctionChoice {
 
   // Reads the files loaded now, if the configuration may choose any function.
   void begin() noexcept;
-  // Stops for good, for example in a forked child, which is no rank.
+  // Stops for good, for example in a forked child, which is not a rank.
   void end() noexcept { follows_.store(false, std::memory_order_relaxed); }
   // Forgets files that are no longer loaded.
   void forget_unloaded() noexcept;

@@ -50,7 +50,7 @@ __attribute__((noinline)) void leave(uintptr_t address) noexcept {
   inside = false;
 }
 
-bool in_child = false;  // a forked child is no rank
+bool in_child = false;  // a forked child is not a rank
 
 __attribute__((constructor)) void begin() {
   choice.begin();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// plain_code.hpp - says in a few instructions that a function is no region. Keeps one bit for each
-// 16 bytes of code, by kB: set where surely no chosen function begins. All threads read it without
-// a lock, while one thread at a time changes it. What finds no room here is looked up in the maps.
+// plain_code.hpp - says in a few instructions that a function is not a region. Keeps one bit for
+// each 16 bytes of code, by kB: set where surely no chosen function begins. All threads read it
+// without a lock, while one thread at a time changes it. What finds no room here is looked up in
+// the maps.
 #pragma once
 
 #include <atomic>

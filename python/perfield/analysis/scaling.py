@@ -231,7 +231,7 @@ def _notes(runs: Sequence[Measured]) -> list[str]:
         sizes = in_list([str(size) for size in dict.fromkeys(run.n_ranks for run in shared)])
         notes.append(f"Ranks share PUs in runs of {sizes} ranks. In {shared[-1].name}, {shared[-1].sharing}.")
     few = [f"{run.name} has {len(_without_output(run))}" for run in runs if len(_without_output(run)) < 5]
-    notes += [f"A median of fewer than five steps says little: {in_list(few)}."] if few else []
+    notes += [f"A median of fewer than five steps is unreliable: {in_list(few)}."] if few else []
     return notes
 
 

@@ -77,7 +77,7 @@ def _law(found: Scaling) -> str:
             f"{in_percent(fitted.misfit, 3)}."
         )
     if not fitted.holds:
-        return f"These times leave the serial share open: by {law}, it may be {interval}."
+        return f"These times do not determine the serial share: by {law}, it may be {interval}."
     text = (
         f"{law} fits to within {in_percent(fitted.misfit, 3)} with a serial share of "
         f"{in_percent(fitted.serial_share, 3)} (95 % confidence: {interval})"

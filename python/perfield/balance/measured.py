@@ -20,7 +20,7 @@ class BalanceError(ValueError):
     """A run or a case gives no weights; the text says why and what to do."""
 
 
-def usual_steps(run: Run) -> np.ndarray:
+def ordinary_steps(run: Run) -> np.ndarray:
     """Positions of the frames to take costs from: all but output steps, and those whose ranks are uneven."""
     positions = _even(run, np.arange(len(run)))
     names, spans = ["compute_time_s", "io_write_bytes", "io_time_s"], run.spans[positions]

@@ -207,7 +207,7 @@ def labels(file: bytes) -> np.ndarray:
 
 def _sources_of(case: Path, n_ranks: int) -> list:
     if not case.is_dir():
-        raise BalanceError(f"{case} is no directory; expected an OpenFOAM case that is divided.")
+        raise BalanceError(f"{case} is not a directory; expected an OpenFOAM case that is divided.")
     try:
         return sources(case, n_ranks)
     except MeshMissingError as error:

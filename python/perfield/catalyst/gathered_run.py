@@ -78,7 +78,7 @@ class GatheredRun:
     realtime_ns = None
     has_samples = False
     meanings: Mapping[str, Mapping[int, str]] = MappingProxyType({})
-    telling: Sequence[int] = ()
+    highlights: Sequence[int] = ()
 
     def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path

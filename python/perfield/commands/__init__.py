@@ -51,6 +51,19 @@ GROUPED = {  # first word of a command of two words -> what the commands behind 
     "setup": "Paths for compilers, settings, job scripts, ParaView's plugin, your shell.",
 }
 SHORT = {name.split()[-1]: name for name in COMMANDS}
+FORMER = {  # command -> options that are called otherwise now
+    "info": {"--cells": "--topology"},
+    "scaling": {"--by": "--regions"},
+    "render": {"--movie": "--film"},
+    "plot": {"--film": "--phases", "--frame": "--reference", "--format": "--to"},
+    "import": {"--regions": "--only"},
+    "steps": {"--most": "--rows"},
+    "placement": {"--bind": "--bind-to"},
+    "balance": {"--field": "--case-field"},
+    "lab rhythm": {"--model": "--oscillators"},
+    "lab hide": {"--ranks": "-n", "--model": "--setting"},
+    "lab inject": {"--messages": "--draws"},
+}
 
 DESCRIPTION = """\
 perfield shows the performance of a running MPI program as fields: on the
@@ -184,14 +197,17 @@ def exit_code(returncode: int) -> int:
 def _not_known(word: str, arguments: argparse.Namespace) -> str:
     more = f"`perfield help {arguments.command}` lists what it takes."
     if not word.startswith("-"):
-        return f"the word {word} is one too many. {more}"
+        rows = word.isdecimal() and "--rows" in arguments.known_options
+        return f"unexpected argument {word}{f'; --rows {word} sets a number of rows' * rows}. {more}"
     option = word.partition("=")[0]
+    if (now := FORMER.get(arguments.command, {}).get(option)) is not None:
+        return f"the option {option} is called {now}. {more}"
     near = did_you_mean(option, arguments.known_options, most=1)
     return f"there is no option {option}{f'; {near}' if near else '.'} {more}"
 
 
 def _no_command(name: str) -> str:
-    """A sentence on a name that is no command: the whole name, or the nearest."""
+    """A sentence on a name that is not a command: the whole name, or the nearest."""
     from difflib import get_close_matches  # rarely needed
 
     if name in SHORT:
@@ -225,6 +241,8 @@ def _run(argv: list[str] | None) -> int:
         say(f"perfield: {_no_command(name)}")
         return 2
     arguments, unknown = parsers(names)[""].parse_known_args(words)
+    if foreign:
+        unknown = unknown or [word for word in foreign[1] if word in FORMER.get(name, {})]
     if unknown:
         say(f"perfield {arguments.command}: {_not_known(unknown[0], arguments)}")
         return 2

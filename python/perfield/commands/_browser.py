@@ -45,7 +45,7 @@ def add_page_options(parser: argparse.ArgumentParser, port: int) -> None:
 def check_port(arguments: argparse.Namespace) -> None:
     """Raises CommandError if --port is none."""
     if not 0 <= arguments.port < 65536:
-        raise CommandError(f"--port {arguments.port} is no port; expected 0 to 65535.")
+        raise CommandError(f"--port {arguments.port} is not a port; expected 0 to 65535.")
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = "longest"
+RANKS_HELP = "only these ranks: 0-7,12"
 SPAN_HELP = f"steps that a frame adds up, or {LONGEST}: as many as any has (default: as few as possible)"
 
 
@@ -27,9 +28,16 @@ def chosen_ranks(text: str | None) -> list[int] | None:
     for word in words(text):
         first, dash, last = word.partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
-            raise CommandError(f"--ranks {text}: '{word}' is no rank; expected ranks such as 0-7,12.")
+            raise CommandError(f"--ranks {text}: '{word}' is not a rank; expected ranks such as 0-7,12.")
         ranks.update(range(int(first), int(last or first) + 1))
     return sorted(ranks)
+
+
+def row_number(text: str) -> int:
+    """The number of --rows."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of rows; expected 1 or more")
+    return int(text)
 
 
 def add_span(parser: argparse.ArgumentParser) -> None:

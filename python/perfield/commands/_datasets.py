@@ -23,7 +23,7 @@ def check_target(target: str | Path | None) -> None:
     path = Path(target)
     if path.suffix.lower() not in ENDINGS:
         raise CommandError(
-            f"--output {target} is no Dataset; expected a name that ends in {' or '.join(ENDINGS)}."
+            f"--output {target} is not a Dataset; expected a name that ends in {' or '.join(ENDINGS)}."
         )
     if path.suffix.lower() == ".zarr" and find_spec("zarr") is None:
         raise CommandError(

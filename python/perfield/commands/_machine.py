@@ -203,7 +203,7 @@ def _neighbours(run: AnyRun, arguments: argparse.Namespace) -> np.ndarray:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of lines; give 1 to 1000000.")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of lines; give 1 to 1000000.")
     return int(text)
 
 

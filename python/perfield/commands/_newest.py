@@ -42,7 +42,7 @@ def run_path(named: str | None) -> Path:
     among = f", the newest of {len(runs)} runs" if len(runs) > 1 else ""
     newer = every[every.index(runs[-1]) + 1 :]
     empty = f"; {newer[-1]} is newer, but nothing was measured there yet" if newer else ""
-    print(f"perfield: this is {runs[-1]}{among}{empty}", file=sys.stderr)
+    print(f"perfield: using {runs[-1]}{among}{empty}", file=sys.stderr)
     return runs[-1]
 
 

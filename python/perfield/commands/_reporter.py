@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from perfield.derived.run import Run
     from perfield.report import Report
 
-SHOWN_BESIDE = "This report holds no pictures of mesh and machine: the view beside it shows both."
+SHOWN_BESIDE = "This report has no pictures of mesh and machine, because the browser view shows both."
 
 
 class RunReporter:

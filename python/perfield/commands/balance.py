@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HELP = "write measured compute cost per cell, as weights for mesh partitioners"
 DESCRIPTION = """\
-Says what a cell costs on each rank, and writes it as weights, so that the next
+Prints what a cell costs on each rank, and writes it as weights, so that the next
 decomposition gives each rank the same cost rather than the same number of cells.
 
   perfield balance perfield-run                          the costs, as a table
@@ -49,11 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, what to measure and what to write."""
     add_run(parser)
     add = parser.add_argument
-    add("--steps", metavar="LIST", help="steps to take costs from, such as 10:50 (default: all but output)")
+    add("--steps", metavar="STEPS", help="steps to take costs from: 0,10,20:50:5 (default: all but output)")
     add("--region", metavar="NAME", help="count only the compute time of this region")
     add_mesh_options(parser, grid=False)
     add("--case", metavar="CASE", help="write the field for weightField into this OpenFOAM case")
-    add("--field", metavar="NAME", default="cellCost", help="name of that field (default: cellCost)")
+    add("--case-field", metavar="NAME", default="cellCost", help="name of that field (default: cellCost)")
     add("--time", metavar="TIME", help="the case's time directory to write into (default: its start)")
     add(
         "--redistribute",
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--predict",
         metavar="FILE",
-        help="say how balanced a division would be: a METIS partition, or OpenFOAM's cellDecomposition",
+        help="print how balanced a division would be: a METIS partition, or OpenFOAM's cellDecomposition",
     )
     add("--force", action="store_true", help="overwrite files that exist")
 
@@ -97,11 +97,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _default_steps(run: Run, arguments: argparse.Namespace) -> np.ndarray:
     """All but output steps; in a case whose mesh changes, until it was written last, with a sentence."""
-    from perfield.balance.measured import usual_steps
+    from perfield.balance.measured import ordinary_steps
     from perfield.balance.openfoam import newest_mesh
     from perfield.run.snapshot import Snapshot
 
-    positions = usual_steps(run)
+    positions = ordinary_steps(run)
     newest = newest_mesh(Path(arguments.case), run.n_ranks) if arguments.case else None
     if newest is None:
         return positions
@@ -142,9 +142,9 @@ def _plans(
     if arguments.case:
         case, time = Path(arguments.case), float(frame.time)
         if arguments.redistribute:
-            fields = openfoam.divided_case_fields(case, costs, time, arguments.field)
+            fields = openfoam.divided_case_fields(case, costs, time, arguments.case_field)
         else:
-            fields = openfoam.whole_case_fields(case, costs, time, arguments.field, arguments.time)
+            fields = openfoam.whole_case_fields(case, costs, time, arguments.case_field, arguments.time)
 
         def write_fields() -> list[str]:
             for field in fields:
@@ -154,7 +154,7 @@ def _plans(
             return [
                 f"wrote      {_files([field.file for field in fields])}",
                 f"           put into {case}/system/decomposeParDict, and {how}:",
-                f"           weightField {arguments.field};",
+                f"           weightField {arguments.case_field};",
             ]
 
         yield [field.file for field in fields], write_fields
@@ -240,8 +240,8 @@ def _prediction(arguments: argparse.Namespace, costs: CellCosts, frame: Frame) -
             parts, of_cells = np.array(content.split(), np.int64), costs.of_cells
         except ValueError as error:
             raise CommandError(
-                f"{path} is no division of a mesh ({error}); expected the number of a part for each cell, as "
-                "gpmetis or decomposePar -cellDist write them."
+                f"{path} is not a division of a mesh ({error}); expected the number of a part for each cell, "
+                "as gpmetis or decomposePar -cellDist write them."
             ) from error
     if len(parts) != len(of_cells) or (parts < 0).any():
         raise CommandError(

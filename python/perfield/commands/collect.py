@@ -39,5 +39,5 @@ def collect(run: str | PathLike[str], quietly: bool = False) -> int:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Collects; returns 1 if a file on this host could not be moved, 2 if RUN is no run directory."""
+    """Collects; returns 1 if a file on this host could not be moved, 2 if RUN is not a run directory."""
     return collect(run_path(arguments.run))

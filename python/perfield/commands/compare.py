@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perfield.analysis.comparing import Measured
     from perfield.derived.run import Run
 
-HELP = "what changed between two runs, or two steps of one, and whether by chance"
+HELP = "what changed between two runs, or two steps of one, and whether it may be chance"
 DESCRIPTION = """\
 Compares two runs, before and after a change, or an ordinary step with an output
 step of one run. Prints what changed, and how sure that is.
@@ -134,14 +134,14 @@ def _sides(
     before, after = (measured(run, name) for run, name in zip(runs, names))
     if steps:
         before, after = (
-            _only(side, _positions(run, steps[0]), side.name) for run, side in zip(runs, (before, after))
+            _only(run, side, _positions(run, steps[0]), side.name) for run, side in zip(runs, (before, after))
         )
     return (runs[0], runs[1]), (before, after), list(differences(*runs, names))
 
 
 def _check_alike(runs: list[Run], names: list[str]) -> None:
     """Raises CommandError if one run closed steps and the other none: the time of a whole run, setup
-    included, is no time of a step."""
+    included, is not a time of a step."""
     whole = [run.is_whole for run in runs]
     if whole[0] == whole[1]:
         return
@@ -160,7 +160,7 @@ def _steps_of(run: Run, steps: list[str]) -> tuple[Measured, Measured]:
     if chosen[0] == chosen[1]:
         raise CommandError(f"--steps {' '.join(steps)} names the same steps twice; choose others.")
     whole = measured(run, "")
-    before, after = (_only(whole, some, _step_name(run, some)) for some in chosen)
+    before, after = (_only(run, whole, some, _step_name(run, some)) for some in chosen)
     return before, after
 
 
@@ -179,21 +179,17 @@ def _positions(run: Run, text: str) -> list[int]:
     return choose_steps(run, text)
 
 
-def _only(side: Measured, positions: list[int], name: str) -> Measured:
+def _only(run: Run, side: Measured, positions: list[int], name: str) -> Measured:
     found = side.of(name or side.name, positions)
     if not found.chosen.any():
-        some = first_of(positions, 5)
+        steps = first_of(run.frame_headers(positions)["label"].tolist(), 5)
         raise CommandError(
-            f"not all ranks did the same in frames {some}; choose others, or see `perfield info --steps`."
+            f"not all ranks did the same in steps {steps}; choose others, or see `perfield info --steps`."
         )
     return found
 
 
 def _step_name(run: Run, positions: list[int]) -> str:
-    """A step, or several, in words: the program's own numbers, and the frames where these differ."""
-    labels = run.frame_headers([positions[0], positions[-1]])["label"].tolist()
-    one = len(positions) == 1
-    frames = f"{positions[0]}" if one else f"{positions[0]} to {positions[-1]}"
-    numbers = f"{labels[0]}" if one else f"{labels[0]} to {labels[1]}"
-    apart = f" (frame{'' if one else 's'} {frames})" if labels != [positions[0], positions[-1]] else ""
-    return f"step{'' if one else 's'} {numbers}{apart}"
+    """A step, or several, in words, by the program's own numbers."""
+    first, last = run.frame_headers([positions[0], positions[-1]])["label"].tolist()
+    return f"step {first}" if len(positions) == 1 else f"steps {first} to {last}"

@@ -28,7 +28,7 @@ from perfield.commands.paths import package_root, perfield_exec
 from perfield.mpi_libraries import Library, libraries
 from perfield.text import in_bytes, in_list
 
-HELP = "say what works on this machine and what does not, and what to do about it"
+HELP = "check what works on this machine, and how to fix what does not"
 DESCRIPTION = """\
 Looks for what perfield needs on this machine, and prints a line for each thing:
 
@@ -228,7 +228,7 @@ def counters() -> Iterator[Check]:
         found = "samples name no function of Python, as process_vm_readv is forbidden"
         yield Check("ptrace", LACKS, found, remedy)
     if perf_error(0, 1):
-        yield Check("counters", LACKS, "this machine counts no instructions, as most virtual ones")
+        yield Check("counters", LACKS, "this machine cannot count instructions; most virtual machines cannot")
     else:
         yield Check("counters", OK, "instructions and other events of the processor can be counted")
 
@@ -280,7 +280,7 @@ def _machine() -> Iterator[Check]:
 def _slurm() -> Iterator[Check]:
     job = os.environ.get("SLURM_JOB_ID")
     if job or shutil.which("srun"):
-        yield Check("slurm", OK, f"inside job {job}" if job else "srun is in PATH, and this is no job")
+        yield Check("slurm", OK, f"inside job {job}" if job else "srun is in PATH, but this is not a job")
 
 
 def _drawing() -> Iterator[Check]:
@@ -307,7 +307,7 @@ def _drawing() -> Iterator[Check]:
     else:
         yield Check("paraview", OK, "perfield open starts it")
     if shutil.which("ffmpeg"):
-        yield Check("films", OK, "perfield render --movie makes them with ffmpeg")
+        yield Check("films", OK, "perfield render --film makes them with ffmpeg")
     else:
         yield Check("films", LACKS, "no ffmpeg in PATH", "install the Debian package ffmpeg")
 

@@ -117,7 +117,7 @@ def _check(arguments: argparse.Namespace) -> None:
             )
     for name in ("span", "fields"):
         if arguments.to == "html" and getattr(arguments, name) is not None:
-            raise CommandError(f"--{name} is no option of --to html, which writes the whole run.")
+            raise CommandError(f"--{name} is not an option of --to html, which writes the whole run.")
     check_path(arguments)
 
 

@@ -44,7 +44,7 @@ SCRIPT_HELP = """\
 a Catalyst pipeline: your own file, or geometry, topology, both (default), images_only,
 extracts_only or live; may be given again"""
 EVERY_HELP = "show one frame in N (1)"
-NEWEST_HELP = "show the newest of the frames that wait, and count the others (default: show all)"
+NEWEST_HELP = "show only the newest frame, and count those passed over (default: show all)"
 IMAGES_HELP = "also draw images, under a display in memory"
 EXTRACTS_HELP = "write no .pvd: for --live, --images or --script alone"
 WAIT_HELP = "how long to wait for a run that has not begun (600)"
@@ -71,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
     path = Path(arguments.run or in_force("run_directory"))
     if arguments.run is None and (runs := runs_of(path)):
         path = runs[-1]
-        print(f"perfield: this is {path}", file=sys.stderr)
+        print(f"perfield: using {path}", file=sys.stderr)
     asked = _asked(arguments)
     with _display(_may_draw(arguments)) as environment:
         words = run_module(sys.executable, "perfield.follow", json.dumps({"run": str(path), **asked}))
@@ -163,6 +163,6 @@ def _supervise(process: subprocess.Popen) -> int:
         name = signal.Signals(-code).name
         raise CommandError(
             f"ParaView ended with {name} while it showed the run; the run and the .pvd files are unharmed. "
-            "Its last words are above."
+            "Its last output is above."
         )
     return code

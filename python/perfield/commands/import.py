@@ -22,7 +22,7 @@ read: regions, messages between world ranks, MPI time, waiting and file I/O, ste
 by step.
 
   perfield import scorep-traces/traces.otf2 --step-region time_step_loop_body
-  perfield import traces.otf2 --step-region advance --regions 'flux_*,solve' -o old-run
+  perfield import traces.otf2 --step-region advance --only 'flux_*,solve' -o old-run
   perfield info perfield-run
 
 Without --step-region the run is one frame, and perfield lists regions that could
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the region that closes a step when the program leaves it (default: as configured)",
     )
     add(
-        "--regions",
+        "--only",
         metavar="NAMES",
         help="names or globs of the regions to keep: 'flux_*,solve' (default: all)",
     )
@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Imports the trace and prints a summary."""
     from perfield.traces import import_trace
 
-    regions = arguments.regions
+    regions = arguments.only
     with Progress("reading events", None) as progress:
         imported = import_trace(
             arguments.trace,

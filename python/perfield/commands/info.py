@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfield import _bridge
 from perfield.commands import words
-from perfield.commands._chosen import add_span, opened
+from perfield.commands._chosen import add_span, chosen_ranks, opened, row_number
 from perfield.commands._mesh import add_mesh_options, mesh_line
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
@@ -25,24 +25,28 @@ if TYPE_CHECKING:
 NAME = "info"
 HELP = "show what was measured, also while the program runs"
 DESCRIPTION = """\
-Prints the summary of a run again. The run may be finished, killed or still
-running.
+Prints the summary of a run again, or tables. The run may be finished, killed or
+still running.
 
   perfield info perfield-run
-  perfield info perfield-run --ranks --messages 10
+  perfield info perfield-run --ranks 0-7 --messages
   perfield info perfield-run --by switch --fields compute_time_s,mpi_time_s
-  perfield info perfield-run --steps 50 --json"""
+  perfield info perfield-run --steps 100: --rows 50 --json"""
 
 LEVELS = ("node", "switch", "package", "numa", "core", "step")
 BY_HELP = """\
-statistics over the ranks of each part of the machine, the largest mean first, or of each step,
-in their order: min, mean, std, max, imbalance"""
+a row for each part of the machine, the largest mean first, or for each step: min, mean, std, max and
+imbalance of its ranks"""
+EACH_RANK_HELP = "a row for each rank, or for these (0-7,12): host, CPUs, steps, state"
+STEPS_HELP = "a row for each of the newest steps, or of these: 0,10,20:50:5"
 WAITS_HELP = """\
-why ranks wait: how much of the time in MPI is explained, which N ranks cost the others most, and the N
-longest waits: who waits for whom, and why (10). docs/waiting.md explains the kinds"""
-MOST_GROUPS = 20  # that are printed; --json has all
+why ranks wait: how much of the time in MPI is explained, which ranks cost the others most, and the
+longest waits: who waits for whom, and why. docs/waiting.md explains the kinds"""
+ROWS = {"steps": 20, "messages": 10, "waits": 10, "functions": 20, "by": 20}  # of the tables
+ROWS_HELP = "at most N rows in each table (default: 10 or 20)"
+FUNCTIONS_HELP = "the functions with most CPU time, by samples; see perfield run --sample"
 
-FUNCTIONS_HELP = "the N functions with most CPU time, as samples show it (20); see perfield run --sample"
+ALL, NEWEST = "all", "newest"  # of --ranks and --steps without a value
 
 # Notes below an empty table: what its emptiness does not mean.
 NOTHING = {
@@ -57,26 +61,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_span(parser)
     add = parser.add_argument
-    add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
+    add("--ranks", metavar="RANKS", nargs="?", const=ALL, help=EACH_RANK_HELP)
     add(
         "--regions",
         action="store_true",
         help="each region: compute time, share of MPI, imbalance, what balancing would save",
     )
-    add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
-    add("--messages", metavar="N", nargs="?", const=10, type=_number, help="the N heaviest pairs (10)")
-    add(
-        "--waits",
-        metavar="N",
-        nargs="?",
-        const=10,
-        type=_number,
-        help=WAITS_HELP,
-    )
-    add("--functions", metavar="N", nargs="?", const=20, type=_number, help=FUNCTIONS_HELP)
+    add("--steps", metavar="STEPS", nargs="?", const=NEWEST, help=STEPS_HELP)
+    add("--messages", action="store_true", help="the pairs of ranks that exchange most bytes")
+    add("--waits", action="store_true", help=WAITS_HELP)
+    add("--functions", action="store_true", help=FUNCTIONS_HELP)
     add("--by", choices=LEVELS, help=BY_HELP)
     add("--fields", metavar="NAMES", default="compute_time_s", help="the fields of --by (compute_time_s)")
-    add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
+    add("--topology", action="store_true", help="the machine's parts in pictures: level, id, x, y, z, parent")
+    add("--rows", metavar="N", type=row_number, help=ROWS_HELP)
     add_mesh_options(parser)
     add("--json", action="store_true", help="print everything as one JSON object")
 
@@ -101,7 +99,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print(("\n" if number else "") + name)
         if headings.get(name) and (rows or name == "wait_causes"):
             print(headings[name])
-        print_table(rows)
+        print_table([{key: row[key] for key in row if key not in ("frame", "in_frame")} for row in rows])
         below = notes if rows else NOTHING
         if below.get(name):
             print(f"({below[name]})")
@@ -129,18 +127,16 @@ def _tables(
     frames = counted(newest, "frame")
     if newest < len(run):
         frames = f"the newest {frames} of {len(run)}"
-    frame_and_step = "frame: its place in the run; step: the program's own number, as for --steps"
-    if len(run) and run.frame(-1).kind == "whole":
-        frame_and_step = "no step was closed: the one frame covers the whole run, from start to end"
-    if arguments.ranks:
-        found["ranks"] = tables.ranks(run)
+    if arguments.ranks is not None:
+        chosen = None if arguments.ranks == ALL else chosen_ranks(arguments.ranks)
+        found["ranks"] = [row for row in tables.ranks(run) if chosen is None or row["rank"] in chosen]
     if arguments.regions:
         found["regions"] = with_threads(run, tables.regions(run))
         notes["regions"] = (
             f"compute_time_s, mean_time_s: per frame and rank that entered it, over {frames};\n"
             "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
-            f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
-            + frame_and_step
+            f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames}"
+            + _without_steps(run)
             + "".join(f"\n{line}" for line in summary_of(run.path) if line.startswith("uneven "))
         )
         found_paths, n_paths = tables.paths(run)
@@ -152,30 +148,28 @@ def _tables(
                 "inside pEqn; columns as above, of all threads together"
             )
     if arguments.steps is not None:
-        found["steps"] = tables.steps(run, arguments.steps)
-        notes["steps"] = (
-            frame_and_step + ";\nlongest, mean: of the step; imbalance, slowest_rank: of compute time"
-        )
-    if arguments.messages is not None:
-        found["messages"], n_pairs = tables.messages(run, arguments.messages)
+        found["steps"], notes["steps"] = _steps(run, arguments.steps, arguments.rows)
+    if arguments.messages:
+        found["messages"], n_pairs = tables.messages(run, arguments.rows or ROWS["messages"])
         shown = len(found["messages"])
         notes["messages"] = f"{shown} of {n_pairs} pairs, by bytes; added up over {frames}"
-    if arguments.waits is not None and run.has_arrivals.any():
+    if arguments.waits and run.has_arrivals.any():
         _wait_states(run, arguments, found, headings, notes, frames)
-    elif arguments.waits is not None:
-        found["waits"], n_pairs, covered = tables.waits(run, arguments.waits)
+    elif arguments.waits:
+        found["waits"], n_pairs, covered = tables.waits(run, arguments.rows or ROWS["waits"])
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
         headings["waits"] = _coverage(covered)
-    if arguments.functions is not None:
-        found["functions"], sentences = tables.functions(run, arguments.functions)
+    if arguments.functions:
+        most = arguments.rows or ROWS["functions"]
+        found["functions"], sentences = tables.functions(run, most)
         headings["functions"] = "\n".join(sentences)
         notes["functions"] = (
             "time_s: CPU time in user mode, of all ranks and threads; share: of all of it; error: one\n"
             "standard deviation of the share; imbalance: largest rank over mean; rank: with most;\n"
             "count: of samples"
         )
-        in_regions = tables.functions_in_regions(run, max(arguments.functions, MOST_GROUPS))
+        in_regions = tables.functions_in_regions(run, max(most, ROWS["functions"]))
         if in_regions:
             found["functions_in_regions"] = in_regions
             notes["functions_in_regions"] = (
@@ -184,12 +178,33 @@ def _tables(
             )
     if arguments.by:
         found |= _by(run, arguments, notes, frames)
-    if arguments.cells:
+    if arguments.topology:
         from perfield.pictures import topology_table
 
         columns = ("level", "id", "x", "y", "z", "parent")
-        found["cells"] = [dict(zip(columns, row)) for row in topology_table(run)]
+        found["topology"] = [dict(zip(columns, row)) for row in topology_table(run)]
     return found, headings, notes
+
+
+def _steps(run: Run, wanted: str, most: int | None) -> tuple[list[dict], str]:
+    """The table of --steps, and the note below it. wanted : NEWEST, or as of --steps."""
+    from perfield.derived import tables
+    from perfield.output.steps import choose_steps
+
+    if wanted == NEWEST:
+        chosen, most = range(len(run)), most or ROWS["steps"]
+    else:
+        chosen = choose_steps(run, wanted)
+    shown = chosen[-most:] if most else chosen
+    note = "longest, mean: of the step; imbalance, slowest_rank: of compute time"
+    if len(shown) < len(chosen):
+        note = f"the newest {len(shown)} of {len(chosen):,} steps; --rows N shows more;\n{note}"
+    return tables.steps(run, shown), note + _without_steps(run)
+
+
+def _without_steps(run: Run) -> str:
+    is_whole = len(run) and run.frame(-1).kind == "whole"
+    return ";\nno step was closed: the one frame covers the whole run, from start to end" * bool(is_whole)
 
 
 def _wait_states(
@@ -203,7 +218,7 @@ def _wait_states(
     """Adds the tables of wait states, the sentences above the first, and the notes below each."""
     from perfield.derived import tables
 
-    shown, sentences, numbers, n_pairs = tables.wait_states(run, arguments.waits)
+    shown, sentences, numbers, n_pairs = tables.wait_states(run, arguments.rows or ROWS["waits"])
     for name in ("wait_causes", "wait_regions", "waits", "path", "transfers"):
         if shown[name] or arguments.json or name in ("wait_causes", "waits"):
             found[name] = shown[name]
@@ -215,14 +230,14 @@ def _wait_states(
     )
     notes["wait_regions"] = (
         "in which region that waiting begins; share: of what the rank costs. An estimate, by the sums of\n"
-        "each step: nobody knows when in a step a region ran. other reasons: the rank communicated longer,\n"
-        "or it is not known why it was late"
+        "each step: it is not known when in a step a region ran. other reasons: the rank communicated\n"
+        "longer, or the reason is not known"
     )
     if any("function" in row for row in shown["wait_regions"]):
         notes["wait_regions"] = (
             "in which function that waiting begins, by the samples of all these steps, as the run has no\n"
             "regions; share: of what the rank costs. not in user mode: it was longer in the kernel, blocked\n"
-            "or without a processor. other reasons: it communicated longer, or nobody knows why it was late"
+            "or without a processor. other reasons: it communicated longer, or the reason is not known"
         )
     notes["path"] = (
         "the critical path: whose work decides how long steps take; path_s, share: of the logged steps;\n"
@@ -236,7 +251,7 @@ def _wait_states(
     )
     notes["waits"] = (
         f"{len(shown['waits'])} of {n_pairs} pairs and kinds, by time; share: of the rank's time,\n"
-        f"over {frames}; how: exact, or at least so much; - where nobody can be named"
+        f"over {frames}; how: exact, or at least so much; - where no rank can be named"
     )
     if arguments.json:
         found |= {**numbers, "wait_sentences": sentences}
@@ -260,10 +275,11 @@ def _by(run: Run, arguments: argparse.Namespace, notes: dict[str, str], frames: 
             notes[table] += (
                 f";\nuneven steps, in which ranks may have done different things, are left out: {uneven}"
             )
-        if not arguments.json and len(rows) > MOST_GROUPS:
+        most = arguments.rows or (len(rows) if arguments.json else ROWS["by"])
+        if len(rows) > most:
             what = "newest steps" if arguments.by == "step" else "groups with the largest means"
-            notes[table] += f";\nthe {MOST_GROUPS} {what}, of {len(rows):,}; --json lists all"
-            rows = rows[-MOST_GROUPS:] if arguments.by == "step" else rows[:MOST_GROUPS]
+            notes[table] += f";\nthe {most} {what}, of {len(rows):,}; --rows N and --json list more"
+            rows = rows[-most:] if arguments.by == "step" else rows[:most]
         found[table] = rows
     return found
 
@@ -288,14 +304,3 @@ def _damage_lines(damage: list[str]) -> list[str]:
 
 def _plain(value: Any) -> Any:
     return value.item()  # NumPy's numbers
-
-
-def _number(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        words = f"found {text}, expected a number of rows; a run comes before this option"
-        raise argparse.ArgumentTypeError(words) from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"found {text}, expected at least 1 row")
-    return number

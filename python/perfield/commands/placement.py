@@ -49,7 +49,7 @@ switches.
 
   perfield placement perfield-run
   perfield placement perfield-run --rankfile order.txt
-  perfield placement --here -n 8 --bind core
+  perfield placement --here -n 8 --bind-to core
 
 A proposed order takes effect in the next run, by one of these:
 
@@ -63,7 +63,7 @@ A proposed order takes effect in the next run, by one of these:
       --reorder-file MPICH_RANK_ORDER in the working directory
 
 --here shows, without a run, where Open MPI's mpirun (version 4) would put -n
-ranks on this machine. Without --bind and --map-by it does as Open MPI does: up to
+ranks on this machine. Without --bind-to and --map-by it does as Open MPI does: up to
 two ranks go by core, more by package."""
 
 MOST_ROWS = 64  # beyond, ranks share a row
@@ -93,8 +93,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     preview.add_argument("--here", action="store_true", help="preview ranks on this machine (needs lstopo)")
     preview.add_argument("-n", dest="n_ranks", metavar="N", type=int, help="how many ranks (1)")
     kinds = ", ".join(BIND_TO)
-    preview.add_argument("--bind", metavar="KIND", help=f"like mpirun --bind-to: {kinds}; socket is package")
-    preview.add_argument("--map-by", metavar="KIND", help=f"like mpirun --map-by: {', '.join(MAP_BY)}")
+    preview.add_argument("--bind-to", metavar="KIND", help=f"like mpirun's: {kinds}; socket is package")
+    preview.add_argument("--map-by", metavar="KIND", help=f"like mpirun's: {', '.join(MAP_BY)}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -110,7 +110,7 @@ def execute(arguments: argparse.Namespace) -> int:
         check_new_file(path)
     for option, value in (
         ("-n", arguments.n_ranks),
-        ("--bind", arguments.bind),
+        ("--bind-to", arguments.bind_to),
         ("--map-by", arguments.map_by),
     ):
         if value is not None:
@@ -152,7 +152,7 @@ def _preview(arguments: argparse.Namespace) -> Placement:
         raise CommandError(f"-n is {n_ranks}, expected 1 to 100,000 ranks")
     machine = this_machine()
     host = platform.node()
-    cpusets = mpirun_cpusets(machine, n_ranks, arguments.map_by, arguments.bind)
+    cpusets = mpirun_cpusets(machine, n_ranks, arguments.map_by, arguments.bind_to)
     entries = [{"host": host, "boot_id": "", "cpuset": cpuset} for cpuset in cpusets]
     placement = place(entries, {host: machine})
     if sharing(placement).ranks.size and not placement.movable.all():

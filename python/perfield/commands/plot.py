@@ -72,9 +72,9 @@ and with --only:
   perfield plot perfield-run --only regimes --field mpi_wait_time_s
   perfield plot perfield-run --only waits --steps 64
   perfield plot perfield-run --only messages --steps 10:200 -o messages.svg
-  perfield plot perfield-run --film circle --frame 0 -o circle.mp4
+  perfield plot perfield-run --phases circle --reference 0 -o circle.mp4
 
-A film shows phases moment by moment: --film circle, or matrix, the differences
+A film shows phases moment by moment: --phases circle, or matrix, the differences
 of all pairs of ranks. A .gif always works; a .mp4 needs ffmpeg.
 
 In a notebook: perfield.plots.heat_map(perfield.open("perfield-run"), "compute_time_s").
@@ -90,15 +90,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_span(parser)
     add = parser.add_argument
-    add("--only", metavar="PLOTS", help=f"only these, of {','.join([*PLOTS, *MORE_PLOTS])}")
+    add("--only", metavar="NAMES", help=f"only these, of {','.join([*PLOTS, *MORE_PLOTS])}")
     add("--flame", dest="only", action="store_const", const="flame", help="a flame graph: --only flame")
     add("--rank", metavar="RANK", type=int, help="of the flame graph (the one that computes longest)")
     add("--field", metavar="NAME", help=FIELD_HELP)
     add("--steps", metavar="STEPS", default="all", help=STEPS_HELP)
-    add("--format", choices=FORMATS, help="of the files (png)")
-    add("--film", choices=FILMS, help="make a film of phases instead")
+    add("--to", choices=FORMATS, help="the format (png)")
+    add("--phases", choices=FILMS, help="make a film of phases instead")
     add(
-        "--frame", metavar="RANK", default="mean", help="of the circle, what does not move: a rank (the mean)"
+        "--reference", metavar="RANK", default="mean", help="of the circle, what does not move: a rank (mean)"
     )
     add("--order", metavar="NAME", help="of ranks in rhythm and films: phase, node_name or group (by rank)")
     add("--frames", metavar="N", type=int, default=100, help="pictures of a film (100)")
@@ -113,7 +113,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     names = _names(arguments.only)
     run = opened(run_path(arguments.run), arguments.span)
-    if arguments.film:
+    if arguments.phases:
         return _film(run, arguments)
     if arguments.field and "heat_map" in names:
         known_field(run, arguments.field)
@@ -171,18 +171,18 @@ def _film(run: Run, arguments: argparse.Namespace) -> int:
     from perfield.output.steps import choose_steps
 
     if arguments.only:
-        raise CommandError("--film makes a film and --only chooses plots; give one of them.")
-    frame = arguments.frame
+        raise CommandError("--phases makes a film and --only chooses plots; give one of them.")
+    frame = arguments.reference
     if frame != "mean":
         if not frame.isdigit():
-            raise CommandError(f"--frame {frame} is no rank; expected mean or a rank's number.")
+            raise CommandError(f"--reference {frame} is not a rank; expected mean or a rank's number.")
         frame = int(frame)
     steps = run.step_indexes[choose_steps(run, arguments.steps)]
     target = Path(arguments.output or Path(run.path, "pictures", "plots"))
     if target.is_dir() or not target.suffix:
-        target = target / f"{arguments.film}.gif"
+        target = target / f"{arguments.phases}.gif"
     chosen = {"frame": frame, "order": arguments.order, "frames": arguments.frames}
-    film = loaded(given("FILMS")[arguments.film])(run, steps)  # before anything is written
+    film = loaded(given("FILMS")[arguments.phases])(run, steps)  # before anything is written
     with _writing(arguments, run, target)(target) as place:
         film(place, **chosen)
     print(f"  {target}")
@@ -196,7 +196,7 @@ def _names(only: str | None) -> list[str]:
     for name in names:
         if name not in PLOTS | MORE_PLOTS:
             known = ",".join(PLOTS | MORE_PLOTS)
-            raise CommandError(f"--only {name} is no plot; expected some of {known}.")
+            raise CommandError(f"--only {name} is not a plot; expected some of {known}.")
     return names
 
 
@@ -215,12 +215,12 @@ def _files(
                 f"{target} is one file, but {len(names)} plots are to be drawn; choose one with --only, or "
                 "name a folder."
             )
-        if arguments.format not in (None, ending):
-            raise CommandError(f"{target} ends in .{ending}, but --format says {arguments.format}.")
+        if arguments.to not in (None, ending):
+            raise CommandError(f"{target} ends in .{ending}, but --to says {arguments.to}.")
         return {names[0]: target}
     field = printable(arguments.field or "").replace("/", "_")
     fields = {name: field for name in names if "field" in _takes(draws[name])}
     if "heat_map" in fields:
         fields["heat_map"] = field or FIELD
     stems = {name: "_".join(filter(None, [name, fields.get(name)])) for name in names}
-    return {name: target / f"{stem}.{arguments.format or 'png'}" for name, stem in stems.items()}
+    return {name: target / f"{stem}.{arguments.to or 'png'}" for name, stem in stems.items()}

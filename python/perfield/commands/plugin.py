@@ -14,7 +14,7 @@ HELP = "write the plugin with which ParaView opens runs itself"
 DESCRIPTION = """\
 Writes the plugin for ParaView: a reader of run.json, and filters such as Messages
 of ranks. It is one XML file, which names this installation of perfield, so write it
-again when perfield moves. `perfield open` loads it by itself.
+again when perfield moves. `perfield open` loads it automatically.
 
   perfield setup plugin                         for you: ~/.local/share/perfield/perfield.xml
   perfield setup plugin -o /opt/perfield.xml    for all users of this machine

@@ -48,12 +48,12 @@ DESCRIPTION = """\
 Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pvd
 (lines between the pieces that communicate) and topology.pvd (the machine).
 
-  perfield render perfield-run                      at most 20 steps, the values that say most
+  perfield render perfield-run                      at most 20 steps, the most important values
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
   perfield render perfield-run --rhythm --images    who is ahead of whom, in steps
   perfield render perfield-run --regimes --images   where and when it is slow
-  perfield render perfield-run --steps all --movie run.mp4    a film of all steps
+  perfield render perfield-run --steps all --film run.mp4     a film of all steps
   perfield render perfield-run --mesh case/         pieces in case/processor0, ...
   perfield render perfield-run --mesh results.case --rank-array mpi_rank_id
   perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
@@ -63,7 +63,7 @@ STEPS_HELP = """\
 typical one, the slowest to compute, the first, the last, and others evenly spaced"""
 FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images"
 ARRAYS_HELP = """\
-what the pictures carry: about twenty arrays that say most, and those in --fields (main, the
+what the pictures carry: the twenty or so most important arrays, and those in --fields (main, the
 default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
 also draw five images (.png): the costliest finding on the mesh and on the machine, ranks by steps,
@@ -72,7 +72,7 @@ there are, in all of --steps"""
 ALL_HELP = """\
 draw all images: values over all steps, of a typical step and of the slowest to compute that writes
 no output, messages and parts of the machine"""
-MOVIE_HELP = """\
+FILM_HELP = """\
 also make a film of the steps in --steps, mesh and machine side by side (.mp4, .webm or .gif, by
 ffmpeg): of the first of --fields, else of compute time"""
 SIZE_HELP = "width and height in pixels of images (1280x720), or of a film (1920x1080)"
@@ -108,13 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         loaded(place).add_arguments(parser)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--all", action="store_true", help=ALL_HELP)
-    add("--movie", metavar="FILE", help=MOVIE_HELP)
+    add("--film", metavar="FILE", help=FILM_HELP)
     add("--fps", metavar="RATE", type=_rate, help="frames per second of the film (4)")
     add("--size", metavar="WxH", type=checked("size"), help=SIZE_HELP)
     add("--camera", metavar="CAMERA", type=checked("camera"), help=CAMERA_HELP)
     add_mesh_options(parser)
     add("--cells", action="store_true", help="put values on cells (default: on points)")
-    add("--view", choices=VIEWS, type=_view, default="auto", help=VIEW_HELP)
+    add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--layout", choices=LAYOUTS, default=DEFAULT, help=LAYOUT_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
@@ -363,15 +363,15 @@ def _warn_of_unused(arguments: argparse.Namespace) -> None:
     if arguments.all and not arguments.images:
         print("note: --all is for images alone; add --images")
     for name in ("size", "camera"):
-        if getattr(arguments, name) and not (arguments.images or arguments.movie):
-            print(f"note: --{name} is for images and films alone; add --images or --movie FILE")
-    if arguments.fps is not None and not arguments.movie:
-        print("note: --fps is for a film alone; add --movie FILE")
+        if getattr(arguments, name) and not (arguments.images or arguments.film):
+            print(f"note: --{name} is for images and films alone; add --images or --film FILE")
+    if arguments.fps is not None and not arguments.film:
+        print("note: --fps is for a film alone; add --film FILE")
 
 
 def _movie(arguments: argparse.Namespace) -> Movie | None:
     """The film to make, checked before the pictures are made; None if none is wanted."""
-    if arguments.movie is None:
+    if arguments.film is None:
         return None
     from perfield.output.movie import Movie
 
@@ -380,7 +380,7 @@ def _movie(arguments: argparse.Namespace) -> Movie | None:
         chosen["size"] = tuple(map(int, arguments.size.lower().split("x")))
     if arguments.fps is not None:
         chosen["rate"] = arguments.fps
-    movie = Movie(Path(arguments.movie), **chosen)
+    movie = Movie(Path(arguments.film), **chosen)
     movie.check()
     return movie
 
@@ -408,13 +408,6 @@ def _rate(text: str) -> float:
     if not 0.1 <= rate <= 60:
         raise argparse.ArgumentTypeError(f"'{text}' is no rate of a film; give 0.1 to 60 frames a second: 4")
     return rate
-
-
-def _view(text: str) -> str:
-    """A way to show the mesh. Raises ArgumentTypeError, with the new name of one."""
-    if text == "dearest":
-        raise argparse.ArgumentTypeError("dearest is called highest now: --view highest")
-    return text
 
 
 def _factor(text: str) -> float:

@@ -210,7 +210,7 @@ def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
         pass
     facts = json.loads((path / "run.json").read_text(encoding="utf-8", errors="replace"))
     none = f"none of the ranks ({facts['size'] or 1}) was measured"
-    if any(any((path / "stream").glob(f".told-*-{topic}")) for topic in WHY_UNMEASURED):
+    if any(any((path / "stream").glob(f".reported-*-{topic}")) for topic in WHY_UNMEASURED):
         return ""
     if seen:
         return f"{none}: {seen.why(facts['command'][0])}"
@@ -221,9 +221,9 @@ def no_ranks(path: Path, seen: Unmeasured | None = None) -> str:
             "perfield-exec into it, right before the program"
         )
     return (
-        f"{none}: the program ended before MPI_Init, or is no MPI program, or uses an MPI for which perfield "
-        "was not built (`perfield doctor` lists them), or starts another program without LD_PRELOAD, or is "
-        "linked with Score-P statically (`perfield run --scorep`)"
+        f"{none}: the program ended before MPI_Init, or is not an MPI program, or uses an MPI for which "
+        "perfield was not built (`perfield doctor` lists them), or starts another program without "
+        "LD_PRELOAD, or is linked with Score-P statically (`perfield run --scorep`)"
     )
 
 

@@ -23,7 +23,7 @@ Compares runs of one program on different numbers of ranks, by the median step
 that writes no output. Setup counts only where whole runs are named.
 
   perfield scaling run-1 run-2 run-4 run-8
-  perfield scaling run-* --by region
+  perfield scaling run-* --regions
   perfield scaling run-* --output scaling.png
 
 Strong scaling (the same problem for all) gets Amdahl's law, weak scaling (a
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--strong", action="store_true", help="the problem is the same in all runs")
     kind.add_argument("--weak", action="store_true", help="the problem grows with the number of ranks")
-    add("--by", choices=("region",), help="a second table: how each region scales")
+    add("--regions", action="store_true", help="a second table: how each region scales")
     add("--json", action="store_true", help="print everything as one JSON object")
     add("-o", "--output", metavar="FILE", help="draw it: a .png or .svg file")
 
@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.output and Path(arguments.output).suffix.lower() not in FORMATS:
         raise CommandError(
-            f"--output {arguments.output} is no picture; expected a name that ends in .png or .svg."
+            f"--output {arguments.output} is not a picture; expected a name that ends in .png or .svg."
         )
     check_new_file(arguments.output)
     kind = STRONG if arguments.strong else WEAK if arguments.weak else None
@@ -60,7 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"runs": arguments.runs, **as_json(found)}, indent=1, allow_nan=False))
     else:
-        _print(found, arguments.by == "region")
+        _print(found, arguments.regions)
     if arguments.output:
         from perfield.plots.speedup import draw
 

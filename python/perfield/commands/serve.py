@@ -34,7 +34,7 @@ run that still runs is followed.
   perfield serve after --with before  two runs side by side, and what changed
 
 The printed address holds a token, as other users of this machine can connect,
-too. On a cluster, start it where the run directory is, and let ssh hand it on:
+too. On a cluster, start it where the run directory is, and forward its port by ssh:
 ssh -L 8017:localhost:8017 HOST, then open the printed address at home. Or use a
 socket that nobody else can open: perfield serve RUN --socket page.sock there, and
 ssh -L 8017:/home/me/page.sock HOST at home. Ctrl-C ends it."""

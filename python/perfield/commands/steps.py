@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import perfield
 from perfield.commands import CommandError
+from perfield.commands._chosen import row_number
 from perfield.commands._newest import add_run, run_path
 from perfield.text import counted, in_list, in_seconds, print_table, start
 
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the number of rows."""
     add_run(parser)
     add = parser.add_argument
-    add("--most", metavar="N", type=int, default=15, help="list at most this many sites (15)")
+    add("--rows", metavar="N", type=row_number, default=15, help="list at most N sites (15)")
     add("--use", metavar="SITE|N", help="what ends the steps: a site of the list, or every N recorded steps")
 
 
@@ -78,12 +79,12 @@ def execute(arguments: argparse.Namespace) -> int:
     if not found:
         print(found_steps(run, found) or _who_closed(run))
         return 0
-    shown = found[: max(arguments.most, 1)]
+    shown = found[: arguments.rows]
     lines = _lines([each.site for each in shown])
     named = _names(run, lines)
     print_table([_row(each, _setting(each, named), lines, len(run.groups) > 1) for each in shown])
     if len(found) > len(shown):
-        print(f"({len(shown)} of {len(found)}; --most {len(found)} lists all)")
+        print(f"({len(shown)} of {len(found)}; --rows {len(found)} lists all)")
     own_callers = {caller for each in shown for caller in own(each.site.callers)}
     if not any(line.line for caller, line in lines.items() if caller in own_callers):
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
@@ -124,7 +125,7 @@ def use(run: Run, wanted: str) -> list[str]:
         each = f"adds up {counted(span, 'recorded step')}" if span > 1 else "is a recorded step"
         said = [f"each frame of {run.path} {each} from now on; the summary keeps recorded steps"]
     else:
-        said = [f"the record of {run.path} holds no such steps, so it stays as it is"]
+        said = [f"the record of {run.path} has no such steps, so it stays as it is"]
     command, folder = run.info.get("command") or [], run.path / run.info.get("working_directory", "..")
     try:
         if _remembered.remember(command, folder, step_call):

@@ -44,7 +44,7 @@ class _StepArray(BackendArray):
     """One variable of the Dataset, read when it is indexed.
 
     fields : names of fields as in Frame.values: one per region, or a single one if there is no dimension
-    region; None for what is no field. about : the variable's attributes.
+    region; None for what is not a field. about : the variable's attributes.
     """
 
     def __init__(

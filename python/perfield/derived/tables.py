@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -126,15 +127,15 @@ def _of_path(sums: SumsOfPaths, path: int) -> tuple[float, float]:
     return float(sums.time_s[path].sum()), float(sums.mpi_time_s[path].sum())
 
 
-def steps(run: RunDirectory, last: int) -> list[dict]:
-    """A row for each of the last frames: its place in the run, the program's number of the step (None: no
+def steps(run: RunDirectory, chosen: Sequence[int]) -> list[dict]:
+    """A row for each of the frames `chosen`: its place in the run, the program's number of the step (None: no
     step was closed, the frame is all that was measured), time, longest and mean step time, imbalance of
     compute time (largest / mean), the rank that computed longest, ranks that are present, whether it is
     partial, and whether it is uneven: ranks of one group may have done different steps, so they are not
     compared.
     """
     rows = []
-    for number in range(max(0, len(run) - last), len(run)):
+    for number in chosen:
         frame = run.frame(number)
         step, compute = frame.values["step_time_s"], frame.values["compute_time_s"]
         comparable = np.isfinite(compute).any() and not frame.uneven

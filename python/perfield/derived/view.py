@@ -86,10 +86,10 @@ class RunView:
         return {name: words for name, words in of.items() if words}
 
     @property
-    def telling(self) -> list[int]:
+    def highlights(self) -> list[int]:
         """Positions of frames that show the added fields best."""
         providers = dict.fromkeys(self.all_fields.provider_of(name) for name in self.more)
-        return [number for provider in providers for number in provider.telling()]
+        return [number for provider in providers for number in provider.highlights()]
 
     def _is_there(self, name: str) -> bool:
         return bool(np.isfinite(self.all_fields.read([name], np.arange(len(self)))).any())

@@ -98,7 +98,7 @@ class Columns:
         """
         if kind not in self.kinds or "<region>" not in kind:
             known = ", ".join(name for name in self.kinds if "<region>" in name)
-            raise KeyError(f"'{kind}' is no field of regions of this run; it has {known}")
+            raise KeyError(f"'{kind}' is not a field of regions of this run; it has {known}")
         return [kind.replace("<region>", stem) for stem in self.stems]
 
     def __contains__(self, name: str) -> bool:
@@ -133,7 +133,7 @@ class Columns:
             return range(len(names))
         missing = [name for name in names if name not in self._number]
         if missing:
-            raise KeyError(f"'{missing[0]}' is no field of this run; Columns.names lists them")
+            raise KeyError(f"'{missing[0]}' is not a field of this run; Columns.names lists them")
         return [self._number[name] for name in names]
 
     @cached_property

@@ -23,7 +23,7 @@ def open_when_there(path: Path, limit_s: float, wait: Callable[[float], bool]) -
     """Opens a run as soon as one of its ranks has checked in.
 
     limit_s : s until NobodyCameError. wait : waits so many seconds and returns True if the user has ended
-    this; then the result is None. Raises RunError if there is something that is no run.
+    this; then the result is None. Raises RunError if there is something that is not a run.
     """
     begin, since = time.monotonic(), None
     while True:

@@ -11,7 +11,7 @@ from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
 from perfield.catalyst_scripts.pictures_json import MOST
-from perfield.output.scales import usual_end, usual_peak
+from perfield.output.scales import end_without_outliers, peak_without_outliers
 from perfield.pictures.exploded import OFFSET
 
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
@@ -98,7 +98,7 @@ class Arrays:
 
         association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
         value over all steps, of the magnitude for vectors. absent : whether some values are NaN.
-        usual_peak : where the scale of the colours should end, as few values go far beyond: steps that are
+        scale_end : where the scale of the colours should end, as few values go far beyond: steps that are
         outliers, or 2 % of all values. Only there if there are such values, and if samples are kept.
         """
         described = {}
@@ -108,9 +108,9 @@ class Arrays:
                 continue
             peaks = np.array([most for _, most in self._ends[name].values()])
             values = np.concatenate([np.zeros(0), *self._sampled.get(name, [])])
-            ends = [end for end in (usual_peak(peaks), usual_end(values, peaks)) if end is not None]
-            if ends:
-                described[name]["usual_peak"] = min(ends)
+            ends = [peak_without_outliers(peaks), end_without_outliers(values, peaks)]
+            if ends := [end for end in ends if end is not None]:
+                described[name]["scale_end"] = min(ends)
         return described
 
     def beyond(self, name: str, end: float) -> dict[str, tuple[float, float]]:

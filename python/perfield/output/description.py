@@ -57,7 +57,7 @@ def describe(
         "over_steps": {name: [over.base, over.kind] for name, over in survey.over_steps.items()},
         "typical": survey.kinds.typical,
         "slowest": survey.kinds.slowest,
-        "telling": list(run.telling),
+        "highlights": list(run.highlights),
         "own_fields": {name: own[name] for name in sorted(own, key=lambda name: (-variation(name), name))},
         "layers": layers,
     }

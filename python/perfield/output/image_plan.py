@@ -41,7 +41,7 @@ def first_images(
     focus : also the messages to each focus rank. An image of a plot has "plot", its name, and no layer.
     """
     over = {(base, kind): name for name, (base, kind) in description["over_steps"].items()}
-    shown = [*telling_steps(description)[:1]] if step is None else [step]
+    shown = [*representative_steps(description)[:1]] if step is None else [step]
     is_mean = step is None and steps is None and (field, "mean") in over
     at = _steps_of(description, shown if steps is None else steps)
     field = over[field, "mean"] if is_mean else field
@@ -67,9 +67,9 @@ def plan_images(
 
     description : pictures.json. fields : names of arrays or of the simulation's own fields; None draws
     `default_values`, messages by source, target and bytes, and the messages sent to each focus rank.
-    steps : numbers of frames. None: values over all steps first, then `telling_steps`. What stays the same is
-    drawn once, the partition once per mesh, and stored fields once. An array that does not vary has no image
-    (`without_images`). Files are numbered in the order of the images.
+    steps : numbers of frames. None: values over all steps first, then `representative_steps`. What stays the
+    same is drawn once, the partition once per mesh, and stored fields once. An array that does not vary has
+    no image (`without_images`). Files are numbered in the order of the images.
     """
     return _numbered(_planned(description, fields, steps))
 
@@ -77,7 +77,7 @@ def plan_images(
 def _planned(
     description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int] | None
 ) -> list[dict[str, Any]]:
-    shown = _steps_of(description, telling_steps(description) if steps is None else sorted(steps))
+    shown = _steps_of(description, representative_steps(description) if steps is None else sorted(steps))
     first_of_mesh = {step["mesh"]: step for step in reversed(shown)}
     partition = [first_of_mesh[mesh] for mesh in sorted(first_of_mesh)]
     images: list[dict[str, Any]] = []
@@ -192,15 +192,17 @@ def _message_arrays(description: dict[str, Any]) -> set[str]:
     return {name for layer in MESSAGES for name in _arrays_of(description, layer)}
 
 
-def telling_steps(description: dict[str, Any]) -> list[int]:
+def representative_steps(description: dict[str, Any]) -> list[int]:
     """Frames that stand for a run: a typical step, then the slowest to compute that writes no output, then
     those that show added fields best.
 
     The first step that was written, if neither was written.
     """
     written = [step["frame"] for step in description["steps"]]
-    telling = dict.fromkeys([description["typical"], description["slowest"], *description.get("telling", ())])
-    return [number for number in telling if number in written] or written[:1]
+    shown = dict.fromkeys(
+        [description["typical"], description["slowest"], *description.get("highlights", ())]
+    )
+    return [number for number in shown if number in written] or written[:1]
 
 
 def default_values(description: dict[str, Any]) -> list[str]:

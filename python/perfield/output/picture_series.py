@@ -213,6 +213,6 @@ class PictureSeries:
 
 
 def _left_out(dataset: vtkDataSet) -> int:
-    """How many lines of a layer are not drawn, though nobody chose some; 0 for what is no layer of lines."""
+    """How many lines of a layer are not drawn, though nobody chose some; 0 for other layers."""
     numbers = dataset.GetFieldData().GetArray(LEFT_OUT)
     return int(numbers.GetValue(0)) if numbers is not None else 0

@@ -33,11 +33,11 @@ SHARES = {"device_utilisation_share"}
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
-    about : its "range", "usual_peak" if few values go far beyond it, and "unit". own : the simulation's own
+    about : its "range", "scale_end" if few values go far beyond it, and "unit". own : the simulation's own
     fields; these keep their range, and so do negative amounts, except those around 0.
     """
     low, high = about["range"]
-    high = about.get("usual_peak", high)
+    high = about.get("scale_end", high)
     colours = "" if name in own else _colours(name)
     if colours == "category":
         return None
@@ -63,7 +63,7 @@ def _colours(name: str) -> str:
     return given_fields()[name].colours if name in given_fields() else "amount"
 
 
-def usual_end(values: np.ndarray, peaks: np.ndarray) -> float | None:
+def end_without_outliers(values: np.ndarray, peaks: np.ndarray) -> float | None:
     """The 98th percentile of an array's values over ranks and steps, but not less than the peak of a typical
     step, which shows the ranks that are slow in most; None where the largest of all is not far beyond.
 
@@ -75,7 +75,7 @@ def usual_end(values: np.ndarray, peaks: np.ndarray) -> float | None:
     return end if 0 < FAR_BEYOND * round_end(end) < values.max() else None
 
 
-def usual_peak(peaks: np.ndarray) -> float | None:
+def peak_without_outliers(peaks: np.ndarray) -> float | None:
     """The largest value of all typical steps; None if no step is an outlier.
 
     peaks : (n_steps,) the largest value of each. A step is an outlier if its largest value exceeds OUTLIER

@@ -48,9 +48,9 @@ def choose_steps(
         return sorted(found)
     if len(run) <= limit:
         return list(range(len(run)))
-    telling = (kinds.typical, kinds.slowest) if kinds is not None else ()
-    telling = (*telling, *run.telling)
-    chosen = {0, len(run) - 1, *(number for number in telling if number is not None)}
+    shown = (kinds.typical, kinds.slowest) if kinds is not None else ()
+    shown = (*shown, *run.highlights)
+    chosen = {0, len(run) - 1, *(number for number in shown if number is not None)}
     evenly = np.linspace(0, len(run) - 1, limit).round().astype(int)
     nearest_first = sorted(evenly.tolist(), key=lambda index: min(abs(index - other) for other in chosen))
     while len(chosen) < limit:
@@ -81,7 +81,7 @@ def _positions(word: str, steps: np.ndarray, spans: np.ndarray) -> list[int]:
     usable = 1 <= len(parts) <= 3 and word and not (len(parts) == 1 and parts[0] is None)
     if not usable or any(part is not None and part < 0 for part in parts) or parts[2:] == [0]:
         raise StepsError(
-            f"'{word}' in --steps is no step; expected all, or numbers and ranges as 0,10,20:50:5 "
+            f"'{word}' in --steps is not a step; expected all, or numbers and ranges as 0,10,20:50:5 "
             "(first:end:stride, end excluded)."
         )
     if len(parts) > 1:

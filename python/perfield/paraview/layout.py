@@ -36,11 +36,11 @@ PROXY = Proxy(
 def make(inputs: list[vtkDataObject], *, layout: int = RING) -> vtkMultiBlockDataSet:
     """The layers of a machine in a layout. inputs : one machine. layout : number in LAYOUTS.
 
-    Raises ValueError if the input is no machine.
+    Raises ValueError if the input is not a machine.
     """
     if not {"ranks", "measurements"} <= set(blocks_of(inputs[0])):
         raise ValueError(
-            "the input is no picture of a machine. Choose 'machine' in Picture of the reader of run.json, "
+            "the input is not a picture of a machine. Choose 'machine' in Picture of the reader of run.json, "
             "and put this filter behind it, or behind topology.pvd."
         )
     made = vtkMultiBlockDataSet()

@@ -44,8 +44,8 @@ PROXY = Proxy(
         Choice(
             "arrays",
             "Arrays",
-            """Main: about twenty arrays that say most, chosen as perfield render does. All: a hundred and
-            more, which take more memory and time.""",
+            """Main: the twenty or so most important arrays, chosen as perfield render does. All: a hundred
+            and more, which take more memory and time.""",
             ("main", "all"),
         ),
         Text(

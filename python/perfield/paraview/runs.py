@@ -139,7 +139,7 @@ _histories: OrderedDict[tuple, np.ndarray] = OrderedDict()
 def run_at(path: str | Path, refresh: bool = False) -> OpenRun:
     """The run of a run.json or of a run directory. refresh : read what was written since it was opened.
 
-    Raises RunError if this is no run; its text says what was found instead.
+    Raises RunError if this is not a run; its text says what was found instead.
     """
     path = Path(path).absolute()
     path = path.parent if path.is_file() and path.name == "run.json" else path

@@ -107,7 +107,7 @@ def boxes_of_stated_grid(run: AnyRun, text: str) -> Boxes:
     """Boxes in the grid that the user states, as 4x2x2,order=zyx,periodic=x (`grid_words`).
 
     Without an order the one counts in which most bytes pass between neighbours. Raises MeshMissingError if
-    the text is no grid, or one of another number of ranks.
+    the text is not a grid, or one of another number of ranks.
     """
     try:
         dims, orders, periodic = grid_words(text)

@@ -55,7 +55,7 @@ def rows_of(communicators: Sequence[Communicator], n_ranks: int) -> list[Communi
     """The rows of communicators, in their order.
 
     Communicators of the same ranks share a row, and those of equal size without a common rank. Those of one
-    rank exchange nothing and have none. What goes beyond ROWS, and what is no single communicator, is the
+    rank exchange nothing and have none. What goes beyond ROWS, and what is not a single communicator, is the
     rest.
     """
     rows: list[tuple[int, list[Communicator], np.ndarray]] = []

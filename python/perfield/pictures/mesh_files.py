@@ -288,7 +288,7 @@ def _ensight(path: Path) -> _ByReader:
 def _exodus(path: Path) -> _ByReader:
     with path.open("rb") as file:
         if not file.read(4).startswith((b"CDF", b"\x89HDF")):  # its library prints about others
-            raise ValueError("it is no file of netCDF")
+            raise ValueError("it is not a file of netCDF")
     tried_apart(path, lambda: pieces_of_exodus(path).values())
     reader = _named("vtkIOExodus", "vtkExodusIIReader", path)
     reader.SetGenerateObjectIdCellArray(0)

@@ -188,7 +188,7 @@ def _on_disk(path: Path, run: AnyRun, rank_array: str | None) -> Pieces:
     if path.is_dir() or path.suffix == ".foam":
         return OpenFoamPieces(path if path.is_dir() else path.parent, run.n_ranks)
     if not path.is_file():
-        raise MeshMissingError(f"mesh {path} is no regular file, so it is not read; name a mesh file.")
+        raise MeshMissingError(f"mesh {path} is not a regular file, so it is not read; name a mesh file.")
     return pieces_of_file(path, run.n_ranks, rank_array)
 
 

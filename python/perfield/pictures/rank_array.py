@@ -116,7 +116,7 @@ class RankArrayPieces:
     def _whole(self, values: np.ndarray) -> np.ndarray:
         """Ranks as int64: NOBODY where a number is NaN or negative."""
         known = np.where(np.isnan(values), NOBODY, values) if values.ndim == 1 else np.zeros(1)
-        known = np.where(np.abs(known) < MOST, known, 0.5)  # which is no rank, as infinity is none
+        known = np.where(np.abs(known) < MOST, known, 0.5)  # which is not a rank, as infinity is none
         if values.ndim != 1 or (np.abs(np.rint(known) - known) > 1e-3).any():
             raise MeshMissingError(
                 f"array '{self._array}' of {self.origin} does not hold ranks: expected one whole number for "

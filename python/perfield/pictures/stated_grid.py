@@ -22,7 +22,7 @@ def grid_words(text: str) -> tuple[tuple[int, ...], tuple[str, ...], tuple[bool,
     order, periodic = (found[2], found[3] or "") if found else (None, "")
     if 0 in lengths or (order and sorted(order) != list(axes)) or set(periodic) - set(axes):
         raise ValueError(
-            f"{text!r} is no grid of ranks; expected one to three lengths, as 4x2x2, and after them, if "
+            f"{text!r} is not a grid of ranks; expected one to three lengths, as 4x2x2, and after them, if "
             "wanted, ,order=zyx (every axis once) and ,periodic=x"
         )
     orders = (order,) if order else tuple("".join(one) for one in permutations(axes))

@@ -66,7 +66,7 @@ def parsed(text: str) -> Condition:
     limit = _LIMIT.fullmatch(matched["limit"])
     if not limit or (limit["unit"] and limit["unit"] not in _UNITS):
         raise ConditionError(
-            f"'{matched['limit'].strip()}' in '{text}' is no number; expected one such as 1.3, 10%, 15ms "
+            f"'{matched['limit'].strip()}' in '{text}' is not a number; expected one such as 1.3, 10%, 15ms "
             f"or 2GB (units: {' '.join(_UNITS)})"
         )
     kind, factor = _UNITS.get(limit["unit"], ("", 1.0))

@@ -15,7 +15,7 @@ from perfield.derived.run import Run
 if TYPE_CHECKING:
     from perfield.pictures.neighbours import Touching
 
-WITHOUT = "Nobody looked which pieces of the mesh touch: that {}"
+WITHOUT = "Which pieces of the mesh touch was not checked: that {}"
 
 
 def mesh_neighbours(run: Run, *mesh: str | None) -> tuple[Touching | None, str]:

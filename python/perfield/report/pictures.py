@@ -37,7 +37,7 @@ WORDS = {  # what is seen, and what to look for
     ),
 }
 WITHOUT_STEPS = "There is no picture of mesh or machine, as no step is finished yet."
-LEFT_OUT = "Pictures of mesh and machine were not asked for (--no-pictures)."
+LEFT_OUT = "Pictures of mesh and machine were left out (--no-pictures)."
 
 
 def pictures(report: Report) -> tuple[list[Image], list[str]]:
@@ -80,7 +80,7 @@ def _drawn(report: Report, place: Path) -> tuple[list[Image], list[str]]:
     series.write()
     jobs = []
     for kind, picture in wanted.items():
-        # What a finding names may be the same on all ranks, and is no picture then.
+        # What a finding names may be the same on all ranks, and is not a picture then.
         for shown in (picture, replace(picture, field=COMPUTING)):
             planned = plan_images(series.description, [shown.field], [shown.step])
             found = [job for job in planned if job.get("layer") == LAYERS[kind]][:1]

@@ -116,10 +116,10 @@ def not_asked(report: Report) -> list[str]:
     for question, missing in report.questions_not_asked:
         together.setdefault(missing, []).append(question)
     return [
-        f"Could not look: {' '.join(questions)} The run lacks {lacking(missing)}."
+        f"Not checked: {' '.join(questions)} The run lacks {lacking(missing)}."
         for missing, questions in together.items()
     ] + [
-        f"Could not look: {' '.join(questions)} This Python lacks {package}: {remedy(package)}."
+        f"Not checked: {' '.join(questions)} This Python lacks {package}: {remedy(package)}."
         for package, questions in report.packages_missing.items()
     ]
 
@@ -147,10 +147,10 @@ def asked(report: Report) -> list[str]:
 def nothing_found(report: Report) -> str:
     """What is said in place of findings."""
     if not report.observed.n_steps:
-        return "perfield could not look for anything, as no step is finished that all ranks did."
+        return "perfield could not check anything, because no step was finished by all ranks."
     if report.observed.n_steps == 1:
         return "perfield found nothing, but most costs show only where several steps can be compared."
-    nothing = "Nothing that perfield looks for costs this run time."
+    nothing = "Nothing that perfield checks for costs this run time."
     if not all(answer.is_no for answer in report.answers_without_findings):
         nothing = "perfield found nothing that costs this run time. Some answers are not proven."
     remarks = (loaded(place).remark(found) for place, found in report.studied.items() if found is not None)
@@ -203,7 +203,7 @@ def _parts(report: Report) -> Section | None:
         if part.time_s > 0
     )
     note = (
-        "setup: from the start of measuring to the first step; teardown: behind the last step; times: means "
+        "setup: from the start of measuring to the first step; teardown: after the last step; times: means "
         "of the ranks; who waits: ranks that wait for half of it or more"
     )
     table = Table(("part", ">time", ">of the run", "who waits"), rows, note)
@@ -272,7 +272,7 @@ def _regions(report: Report) -> Section:
     )
     if len(rows) > MOST_REGIONS:
         note += f"; {len(rows) - MOST_REGIONS:,} more regions are not shown"
-    words = () if rows else ("The program names no regions, and none were asked for.",)
+    words = () if rows else ("The program marks no regions, and no functions were chosen as regions.",)
     table = (Table(headings, rows[:MOST_REGIONS], note),) if rows else ()
     return Section("regions", "Imbalance of each region", words, ("region_bars", "imbalance"), table)
 

@@ -27,8 +27,8 @@ class AnyRun(Protocol):
     in the order in which they were made. realtime_ns : CLOCK_REALTIME of its begin and its end; None where
     these are not known. ranks_here : the ranks whose pieces of the mesh are at hand. spans : (len(self),)
     int64, how many steps each frame adds up. has_samples : whether ranks took samples of functions.
-    meanings : what the values of a field stand for, in words, where it is a category. telling : positions of
-    frames that show fields of this run best.
+    meanings : what the values of a field stand for, in words, where it is a category. highlights : positions
+    of frames that show fields of this run best.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class AnyRun(Protocol):
     spans: np.ndarray
     has_samples: bool
     meanings: Mapping[str, Mapping[int, str]]
-    telling: Sequence[int]
+    highlights: Sequence[int]
 
     @property
     def n_ranks(self) -> int:

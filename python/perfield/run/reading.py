@@ -17,7 +17,7 @@ _MOST_BYTES = 1 << 12
 
 
 def chosen_span(folder: Path) -> int:
-    """The choice in a folder of indexes; 1 if there is none, or if that is no number of steps."""
+    """The choice in a folder of indexes; 1 if there is none, or if that is not a number of steps."""
     try:
         span = parse_json(safe_read(folder / _NAME, folder, _MOST_BYTES).decode("utf-8", "replace"))["span"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -62,7 +62,7 @@ class RunDirectory:
     """
 
     meanings: Mapping[str, Mapping[int, str]] = MappingProxyType({})
-    telling: Sequence[int] = ()
+    highlights: Sequence[int] = ()
 
     def __init__(
         self, path: str | PathLike[str], until: Mapping[str, int] | None = None, span: int | None = AS_CHOSEN

@@ -127,8 +127,8 @@ class Streams(Rows):
     """All `.pf` files of a folder.
 
     places : structured array (n_entries,), by file and offset: offset, index, rank, sequence, type, ...
-    file : (n_entries,) int, index of the entry's file in `paths`. refused : sentences on what is no regular
-    file of the run, and was not opened.
+    file : (n_entries,) int, index of the entry's file in `paths`. refused : sentences on what is not a
+    regular file of the run, and was not opened.
     """
 
     def __init__(self, folder: Path, analysis: Path, run_id: int, until: Mapping[str, int] | None = None):
@@ -200,8 +200,8 @@ class Streams(Rows):
     def json(self, name: str) -> Iterator[tuple[int, dict]]:
         """(rank, body) of the entries of a type whose body is JSON; each is read and parsed once.
 
-        A body that is no JSON object counts as empty. Raises RunError if one nests too deep to be perfield's.
-        """
+        A body that is not a JSON object counts as empty. Raises RunError if one nests too deep to be
+        perfield's."""
         return self.json_of(name, self.of_type(name))
 
     def json_of(self, name: str, rows: np.ndarray) -> Iterator[tuple[int, dict]]:
@@ -312,7 +312,7 @@ def _parsed(name: str, body: bytes | None) -> tuple[dict, list[str]]:
     except NestedTooDeepError:
         raise
     except ValueError as error:
-        return {}, [f"is no JSON ({error})"]
+        return {}, [f"is not JSON ({error})"]
     return checked(name, values)
 
 

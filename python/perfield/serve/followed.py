@@ -88,7 +88,7 @@ class Followed:
         shown that the run leads to, at a place outside. reporter : makes findings. read_s : how long
         each refresh reads. other : a run to compare this one with.
 
-        Raises RunError if `path` is no run, or leads out of its directory.
+        Raises RunError if `path` is not a run, or leads out of its directory.
         """
         inside.check(path)
         self._path, self._mesh, self._reporter = path, None, reporter

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who sends to whom: the pairs of one frame, and a matrix of ranks over frames.
 
-Messages count where they were sent (for get: fetched). Those with a peer that is no rank of this world, or
+Messages count where they were sent (for get: fetched). Those with a peer that is not a rank of this world, or
 that is not known, have no place in either and are counted separately.
 """
 
@@ -30,8 +30,8 @@ def of_frame(view: View, frame: int, most: int = MOST_PAIRS) -> bytes:
     """The pairs with the most bytes in a frame, chosen as for images, heaviest first.
 
     Arrays: source, target int32; count, bytes float64. Header: total, left_out (of pairs that are not among
-    the `most`) and unknown (with a peer that is no rank): {"pairs", "count", "bytes"} each; in_words: what is
-    left out, "" for nothing.
+    the `most`) and unknown (with a peer that is not a rank): {"pairs", "count", "bytes"} each; in_words: what
+    is left out, "" for nothing.
     """
     pairs = added_up([view.run.rows(np.array([frame]), "messages")], PAIRS)
     known = known_pairs(pairs, view.run.n_ranks)

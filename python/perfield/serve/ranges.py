@@ -13,7 +13,7 @@ import numpy as np
 
 from perfield.analysis.steps import StepKinds, kinds_of_steps
 from perfield.derived.run import Run
-from perfield.output.scales import usual_peak
+from perfield.output.scales import peak_without_outliers
 from perfield.output.survey import COMPUTING
 from perfield.serve.look import look
 
@@ -81,7 +81,7 @@ class Ranges:
         return self._uneven.get(position)
 
     def ranges(self) -> dict[str, dict[str, object]]:
-        """By field with any finite value: its "range", and "usual_peak" where some steps are outliers."""
+        """By field with any finite value: its "range", and "scale_end" where some steps are outliers."""
         if not self._ends:
             return {}
         ends = np.array(list(self._ends.values()))  # (n_read, 2, n_names)
@@ -110,12 +110,12 @@ class Ranges:
 
 
 def range_of(peaks: np.ndarray, low: float) -> dict[str, object]:
-    """The "range" of a field, and its "usual_peak" where some steps are outliers.
+    """The "range" of a field, and its "scale_end" where some steps are outliers.
 
     peaks : (n_frames,) the largest values, finite. low : the smallest value of all.
     """
-    peak = usual_peak(peaks)
-    return {"range": (low, float(peaks.max()))} | ({} if peak is None else {"usual_peak": peak})
+    peak = peak_without_outliers(peaks)
+    return {"range": (low, float(peaks.max()))} | ({} if peak is None else {"scale_end": peak})
 
 
 def joined(read: np.ndarray, states: np.ndarray) -> bool:

@@ -51,7 +51,7 @@ def _identity(path: Path) -> tuple[int, int]:
 def _remove_ended(path: Path) -> None:
     status = path.lstat()
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.getuid():
-        raise PlaceError(f"{path} is there already and is no socket of yours; choose another path")
+        raise PlaceError(f"{path} is there already and is not a socket of yours; choose another path")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

@@ -10,7 +10,7 @@ PROVIDERS : of fields; modules as in `perfield.derived.providers`.
 FINDINGS : modules as in `perfield.analysis.findings`.
 FIGURES, MORE_FIGURES : of `perfield plot`, by default and with --only; functions as in `plots/figures.py`
 whose first sentence says what they show; each takes what it needs of field, rank and order.
-FILMS : of `perfield plot --film`; functions of run and steps that return one of path, frame, order, frames.
+FILMS : of `perfield plot --phases`; functions of run and steps that return one of path, frame, order, frames.
 RENDERED : options of `perfield render` that show fields; modules with add_arguments(parser) and
 chosen(run, arguments, fields), the provider to show or None.
 REPORT : parts of the report, by name in its JSON; modules with read(run), None where a run has none, and, of
@@ -18,7 +18,7 @@ what was read, section(), images(), facts(), and remark(), which is added where 
 facts.schema.json beside it describes what facts() returns.
 COMPARISONS : options of `perfield compare`; modules with add_arguments(parser) and execute(arguments).
 FINDING_IMAGES : of the report, by kind of a finding's picture; functions of a Report that return an Image.
-RHYTHM_MODELS : of `perfield lab rhythm --model`; a module as `oscillators/beside.py`.
+RHYTHM_MODELS : of `perfield lab rhythm --oscillators`; a module as `oscillators/beside.py`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class TraceRegion:
 
     symbol : its linker name in the program file, "" if not known.
     call : the number of its MPI call in calls.def, 0 if it is none. is_code : it belongs to the program
-    itself, so it is no MPI call, no file I/O and no artificial region of the recording tool.
+    itself, so it is not an MPI call, no file I/O and no artificial region of the recording tool.
     """
 
     name: str
@@ -224,7 +224,7 @@ class _Definitions:
         resolution, length = properties.timer_resolution, properties.trace_length
         if not resolution or length * 1_000_000_000 // resolution > LATEST_NS:
             raise TraceError(
-                f"{self.path} states a length of {length} ticks at {resolution} per second, which is no time."
+                f"{self.path} has a length of {length} ticks at {resolution} per second, which is not a time."
             )
         length_ns, start_ns = length * 1_000_000_000 // resolution, properties.realtime_timestamp
         if not 0 < start_ns < LATEST_NS:  # unknown: the anchor file is written at the end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages without bytes: how many, between whom, and when they are worth telling."""
+"""Messages without bytes: how many, between whom, and when they are worth reporting."""
 
 import numpy as np
 import pytest

@@ -67,14 +67,14 @@ def test_region_of_the_delay_is_named():
 def test_step_has_the_number_that_the_program_gives_it():
     run = observed(120, 8, [(2, 40, 0.5)], noise=0.02)
     (reported,) = find(replace(run, label=run.index + 1001))
-    assert reported.words.startswith("A delay began on rank 2 in step 1,041 (frame 40): it computed 500 ms")
+    assert reported.words.startswith("A delay began on rank 2 in step 1,041: it computed 500 ms")
 
 
 def test_more_waves_are_counted():
     delays = [(1, 30, 0.2), (3, 70, 0.4), (4, 110, 0.1)]
     (reported,) = find(observed(200, 12, delays, offsets=(1, -1), noise=0.02))
     assert reported.words.startswith("A delay began on rank 3 in step 70")
-    assert reported.words.endswith(" 2 more delays travelled likewise, of 100 ms or more each.")
+    assert reported.words.endswith(" 2 more delays travelled the same way, of 100 ms or more each.")
 
 
 def test_wave_that_costs_little_is_not_reported():

@@ -64,7 +64,7 @@ def test_rendezvous_sends_a_wave_back_to_the_senders(rhythm_run):
 
 def test_report_says_the_delay_and_its_region(delayed_run):
     (reported,) = idle_wave.find(observe(perfield.open(delayed_run), [*idle_wave.NEEDS, *idle_wave.LIKES]))
-    assert reported.words.startswith("A delay began on rank 2 in step 11 (frame 10): it computed 1.")
+    assert reported.words.startswith("A delay began on rank 2 in step 11: it computed 1.")
     assert (
         "longer in injected_delay. The delay travelled forward through 5 ranks at 1 rank per step"
         in reported.words

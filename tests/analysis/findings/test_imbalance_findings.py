@@ -38,7 +38,7 @@ def test_cells_explain_a_rank_with_twice_the_cells():
     found = only(imbalance.find(observed_run(compute_time_s=computing(cells / 5e3), cells=cells)))
     assert found.kind == "imbalance by cells" and found.ranks.tolist() == [1]
     assert found.words.startswith(
-        "Rank 1 computes 1.78 times as long as the mean of all ranks: cell counts explain 1.7"
+        "Rank 1 computes 1.78 times as long as the mean of all ranks: cell counts explain a factor of 1.7"
     )
     assert "(it has 1,024, the mean is 576: 78 % more)" in found.words
     assert found.saved_s == pytest.approx(60 * 448 / 5e3, rel=0.1)
@@ -69,7 +69,8 @@ def test_calls_of_a_region_prove_it_and_are_the_reason():
     )
     found = only(imbalance.find(run))
     assert found.kind == "imbalance" and found.ranks.tolist() == [3]
-    assert ": calls of Foam::solve explain 1." in found.words and "(it has 180, the" in found.words
+    assert ": calls of Foam::solve explain a factor of 1." in found.words
+    assert "(it has 180, the" in found.words
     assert found.remedy.startswith("Look for what makes Foam::solve run more often")
 
 
@@ -169,7 +170,7 @@ def test_the_functions_in_which_a_costly_rank_computes_longer_are_named():
     found = only(
         imbalance.find(sampled(run, relax=costly, assemble=300, exp=costly // 4, rare=costly // 100))
     )
-    assert "Samples find 79 % of what it computes longer in relax and 20 % in exp." in found.words
+    assert "By samples, 79 % of the difference is in relax and 20 % in exp." in found.words
 
 
 def test_functions_in_which_samples_may_differ_by_chance_are_not_named():

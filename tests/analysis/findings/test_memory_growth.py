@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory that grows on and on is reported; a plateau, a fall and chance are not."""
+"""Memory that keeps growing is reported; a plateau, a fall and chance are not."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def found(memory):
 def test_rank_that_leaks_is_named_with_its_rate():
     (reported,) = found(50e6 + 1e6 * STEPS * (np.arange(8) == 3))
     assert (reported.kind, reported.ranks.tolist(), reported.saved_s) == ("growing memory", [3], None)
-    assert reported.words.startswith("The memory of rank 3 grows on and on by 1 MB per step, from ")
+    assert reported.words.startswith("The memory of rank 3 keeps growing by 1 MB per step, from ")
 
 
 def test_leak_that_grows_by_leaps_is_reported():
     (reported,) = found(50e6 + 10e6 * np.floor(STEPS / 8) + np.zeros(8))
     assert reported.ranks.tolist() == list(range(8))
-    assert reported.words.startswith("The memory of ranks 0-7 grows on and on, most on rank 0: by ")
+    assert reported.words.startswith("The memory of ranks 0-7 keeps growing, most on rank 0: by ")
 
 
 def test_plateau_is_no_leak():

@@ -74,7 +74,7 @@ def test_ranks_on_a_core_are_reported_with_what_the_kernel_says_of_their_wait():
     )
     finding = only(in_report(run), "shared cores")
     assert finding.words == (
-        "Ranks 0-2 share one core, 0 of n; cores there without a rank: 6. A PU was taken from them 12 times, "
+        "Ranks 0-2 share one core, 0 of n; cores there without a rank: 6. They lost their PU 12 times, "
         "and they waited 30 s for one, 50 % of their steps, waiting in MPI included; at least 15 s of "
         "this delayed computing."
     )
@@ -98,7 +98,7 @@ def test_sharing_that_nothing_can_change_has_no_saving():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
     run = quiet(placement, run_delay_time_s=0.5, delayed_compute_time_s=0.15, involuntary_switches=1)
     finding = only(in_report(run), "shared cores")
-    assert finding.words.startswith("3 ranks on 2 PUs, unbound: times contain the scheduler. A PU was taken ")
+    assert finding.words.startswith("3 ranks on 2 PUs, unbound: times include scheduling. They lost their ")
     assert "at least 9 s of this delayed computing" in finding.words
     assert finding.saved_s is None
     assert finding.remedy.startswith("Start at most as many ranks as there are cores")
@@ -117,7 +117,7 @@ def test_time_without_cpu_time_is_not_said_to_lack_a_pu():
     finding = only(
         in_report(on_places(*CROWD, cpu_user_time_s=0.4, involuntary_switches=0.05)), "shared cores"
     )
-    assert finding.words.endswith(": times contain the scheduler. A PU was taken from them 3 times.")
+    assert finding.words.endswith(": times include scheduling. They lost their PU 3 times.")
     assert finding.saved_s is None
 
 
@@ -132,7 +132,7 @@ def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
     finding = only(placement_findings(run), "shared cores")
     assert finding.saved_s is None
     assert finding.words.endswith(
-        "A PU was taken from them 3 times, and they waited 12 s for one, 20 % of their steps, waiting "
+        "They lost their PU 3 times, and they waited 12 s for one, 20 % of their steps, waiting "
         "in MPI included; whether this delayed computing is not known."
     )
 

@@ -103,7 +103,9 @@ def test_every_sixth_rank_with_more_cells_is_an_imbalance_by_cells():
     assert found.kind == "imbalance by cells" and found.words.startswith(
         "The 8 ranks that are one in 6, from rank 0 on (ranks 0, 6, 12 and 5 more) compute 1."
     )
-    assert "the others (longer on average in 40 of 40 steps): cell counts explain 1.3" in found.words
+    assert (
+        "the others (longer on average in 40 of 40 steps): cell counts explain a factor of 1.3" in found.words
+    )
     assert not list(imbalance_place.find(run))
 
 

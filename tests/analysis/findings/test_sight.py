@@ -122,7 +122,7 @@ def test_output_that_is_no_longer_says_how_much_longer_it_would_have_to_be():
     run = observed_run(compute_time_s=noisy(60), io_write_bytes=writes)
     sight = output_steps.sees(run)
     assert sight.is_enough and sight.words.startswith("3 such steps ")
-    assert output_steps.sees(observed_run(io_write_bytes=0.0)).words.startswith("No step writes ten times")
+    assert output_steps.sees(observed_run(io_write_bytes=0.0)).words.startswith("No step writes 4 kB or more")
     once = output_steps.sees(observed_run(io_write_bytes=(np.arange(60) == 9)[:, None] * 1e8))
     assert once == Sight("1 step like that allows no test against chance.", False)
 
@@ -182,6 +182,6 @@ def test_report_says_no_and_not_proven_apart(tmp_path):
 def test_nothing_costs_time_only_where_all_is_proven(tmp_path):
     made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5)))
     sure = replace(made, findings=(), answers=(Answer("Is it?", (), (), Sight("It would.")),))
-    assert nothing_found(sure).startswith("Nothing that perfield looks for costs this run time.")
+    assert nothing_found(sure).startswith("Nothing that perfield checks for costs this run time.")
     unsure = replace(sure, answers=(Answer("Is it?", (), (), Sight("Nobody knows.", False)),))
     assert nothing_found(unsure).startswith("perfield found nothing that costs this run time. Some answers")

@@ -35,7 +35,7 @@ def star(who, n_steps=40, ranks=4, late_ms=20):
     return simulate(programs)
 
 
-def told_of(path):
+def found_in(path):
     observed = observe(perfield.open(path), needs())
     return observed, list(wait_causes.find(observed))
 
@@ -43,7 +43,7 @@ def told_of(path):
 def test_late_rank_is_named_with_kind_seconds_and_through_whom(tmp_path):
     simulation = star(lambda number: 2)
     path = write_waiting_run(tmp_path / "run", simulation, busy_in_mpi=[2])
-    observed, (finding,) = told_of(path)
+    observed, (finding,) = found_in(path)
     assert finding.kind == "late rank" and finding.ranks.tolist() == [2]
     caused = observed.waiting.caused_s[2]
     assert caused >= sum(w.time_ns for w in simulation.waits if w.cause == 2) * 1e-9 * 0.99
@@ -61,7 +61,7 @@ def test_report_says_the_late_rank_once(tmp_path):
 
 def test_rank_that_computes_longer_is_an_imbalance_and_no_late_rank(tmp_path):
     path = write_waiting_run(tmp_path / "run", star(lambda number: 2))
-    observed, found = told_of(path)
+    observed, found = found_in(path)
     assert observed.waiting.caused_s[2] > 0 and not found
 
 
@@ -69,7 +69,7 @@ def test_lateness_that_moves_by_chance_is_no_late_rank(tmp_path):
     chance = np.random.default_rng(7)
     who = chance.integers(0, 4, 40)
     path = write_waiting_run(tmp_path / "run", star(lambda number: who[number]), busy_in_mpi=range(4))
-    observed, found = told_of(path)
+    observed, found = found_in(path)
     assert observed.waiting.explained > 0.9 and not found
 
 
@@ -88,13 +88,13 @@ def test_root_that_passes_on_what_it_waits_for_is_no_late_rank(tmp_path):
                 program += [isend(0, "s"), wait("s"), irecv(0, "r"), wait("r")]
             program += [step()]
     path = write_waiting_run(tmp_path / "run", simulate(programs), busy_in_mpi=range(4))
-    observed, found = told_of(path)
+    observed, found = found_in(path)
     assert observed.waiting.caused_s.argmax() == 0 and not found
 
 
 def test_nothing_is_said_where_little_is_explained(tmp_path):
     path = write_waiting_run(tmp_path / "run", star(lambda number: 2), busy_in_mpi=[2])
-    observed, found = told_of(path)
+    observed, found = found_in(path)
     assert found
     little = replace(observed, waiting=replace(observed.waiting, mpi_s=observed.waiting.mpi_s * 3))
     assert little.waiting.explained < ENOUGH
@@ -118,5 +118,5 @@ def test_rank_that_calls_name_is_reported_only_where_stamps_do_not_explain_the_w
     named = [(rank, 2, 60, 0.9) for rank in range(8) if rank != 2]
     without = observed_run(waits=named, waited_for_time_s=waited, waiting_time_s=waiting)
     assert [found.kind for found in waited_for.find(without)] == ["rank that all wait for"]
-    stamps, _ = told_of(write_waiting_run(tmp_path / "run", star(lambda number: 2, ranks=8)))
+    stamps, _ = found_in(write_waiting_run(tmp_path / "run", star(lambda number: 2, ranks=8)))
     assert not list(waited_for.find(replace(without, waiting=stamps.waiting)))

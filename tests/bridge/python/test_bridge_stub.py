@@ -32,7 +32,7 @@ def arguments_of(node: ast.FunctionDef) -> list[tuple[str, object]]:
     return list(zip(names, ["needed"] * (len(names) - len(defaults)) + defaults))
 
 
-def arguments_told(function: object, name: str) -> list[tuple[str, object]]:
+def arguments_in_docstring(function: object, name: str) -> list[tuple[str, object]]:
     """Likewise for a compiled function, from the signature that begins its pybind11 docstring."""
     signature = ast.parse(
         f"def {function.__doc__.splitlines()[0]}: ...".replace(f"def {name}", "def f")
@@ -51,7 +51,7 @@ def test_the_stub_has_the_names_of_the_module():
 
 @pytest.mark.parametrize("name", functions(STUB.body))
 def test_function_takes_the_arguments_of_the_stub(name):
-    assert arguments_of(functions(STUB.body)[name]) == arguments_told(getattr(_bridge, name), name)
+    assert arguments_of(functions(STUB.body)[name]) == arguments_in_docstring(getattr(_bridge, name), name)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -60,7 +60,7 @@ def test_class_has_the_members_of_the_stub(name):
         thing = getattr(getattr(_bridge, name), member)
         assert isinstance(thing, property) == is_property(node), member
         if not is_property(node):
-            assert arguments_of(node) == arguments_told(thing, member)
+            assert arguments_of(node) == arguments_in_docstring(thing, member)
 
 
 def test_variables_have_the_types_of_the_stub():

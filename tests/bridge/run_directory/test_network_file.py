@@ -233,5 +233,5 @@ def test_ranks_record_the_address_that_slurm_gives_them(execute, build_c, perfie
     execute(program, cwd=here)
     (reported,) = perfield.open(here / "perfield-run").rank_entries
     assert (reported["topology_addr"], reported["topology_pattern"]) == ("spine.sw1.n2", "switch.switch.node")
-    (untold,) = perfield.open(here / "perfield-run-2").rank_entries
-    assert not {"topology_addr", "topology_pattern"} & untold.keys()
+    (without,) = perfield.open(here / "perfield-run-2").rank_entries
+    assert not {"topology_addr", "topology_pattern"} & without.keys()

@@ -122,9 +122,9 @@ def test_run_delay_is_that_of_the_kernel(measured):
       printf("%llu\\n", waited() - before);
     """
     run, result = measured(body, before=BEFORE, flags=FLAGS, real_time=True)
-    told_s = float(result.stdout) * 1e-9
+    reported_s = float(result.stdout) * 1e-9
     found_s = sum(frame.values["run_delay_time_s"][0] for frame in run.frames())
-    assert found_s == pytest.approx(told_s, abs=0.05)
+    assert found_s == pytest.approx(reported_s, abs=0.05)
     for frame in run.frames():
         delayed_s, compute_s, step_s = (
             frame.values[f"{name}_s"][0] for name in ("delayed_compute_time", "compute_time", "step_time")

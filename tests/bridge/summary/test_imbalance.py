@@ -29,7 +29,7 @@ def test_cell_counts_explain_a_rank_with_twice_the_cells(tmp_path):
     lines = lines_of(path)
     assert next(iter(lines)) == "imbalance"
     assert re.fullmatch(r"1\.6., costs .* \(\d+ %\): rank 1 is slowest, on host a", lines["imbalance"])
-    assert list(lines)[1] == "why" and lines["why"] == "cell counts explain 1.60"
+    assert list(lines)[1] == "why" and lines["why"] == "cell counts explain a factor of 1.60"
 
 
 def test_costlier_cells_are_reported_where_cells_are_equal(tmp_path):
@@ -45,7 +45,7 @@ def test_cells_that_do_not_explain_are_reported_with_their_cost(tmp_path):
 def test_ghost_cells_explain_where_cells_are_equal(tmp_path):
     sizes = [[512] * 4, [100, 210, 110, 90]]
     path = write(tmp_path / "run", noisy([1, 2, 1.1, 0.9]), sizes=sizes)
-    assert lines_of(path)["why"].startswith("ghost cells explain 1.6")
+    assert lines_of(path)["why"].startswith("ghost cells explain a factor of 1.6")
 
 
 def test_cells_of_another_rank_explain_nothing(tmp_path):
@@ -56,7 +56,7 @@ def test_cells_of_another_rank_explain_nothing(tmp_path):
 def test_cells_explain_only_what_they_cost(tmp_path):
     """Half of each rank's time has nothing to do with cells: 1.5 / 1.125, though cells would give 1.6."""
     path = write(tmp_path / "run", noisy([1, 1.5, 1, 1]), sizes=[[512, 1024, 512, 512]])
-    assert lines_of(path)["why"] == "cell counts explain 1.33"
+    assert lines_of(path)["why"] == "cell counts explain a factor of 1.33"
 
 
 def test_small_differences_of_cells_do_not_explain_large_ones_of_time(tmp_path):
@@ -147,7 +147,7 @@ def test_cells_explain_a_moving_hot_spot(tmp_path):
         values["quantities"][-1]["value"] = 300 if rank == step // 4 % 4 else 100
 
     line = lines_of(write(tmp_path / "run", compute, sizes=[[0] * 4], change=cells))["why"]
-    assert line == "4 of 4 ranks in turn, 4 steps each; cell counts explain 2.00"
+    assert line == "4 of 4 ranks in turn, 4 steps each; cell counts explain a factor of 2.00"
 
 
 def test_ranks_that_cannot_be_distinguished_are_named_together(tmp_path):
@@ -224,8 +224,8 @@ def test_regions_that_hold_the_computing_are_not_missed(tmp_path):
 @pytest.mark.parametrize(
     "cpus, reported",
     [
-        (["0-1"] * 4, "4 ranks on 2 PUs, unbound: times contain the scheduler"),
-        (["0", "0", "1", "2"], "2 ranks on 1 PU, bound: times contain the scheduler"),
+        (["0-1"] * 4, "4 ranks on 2 PUs, unbound: times include scheduling"),
+        (["0", "0", "1", "2"], "2 ranks on 1 PU, bound: times include scheduling"),
         (["0", "1", "2", "3"], None),
         (["0-3"] * 4, None),
         (["0-1", "1-2", "2,0", "7"], None),

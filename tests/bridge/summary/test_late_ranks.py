@@ -94,7 +94,7 @@ def regions_of_a_ring(n_steps=12):
 def test_region_in_which_the_waiting_begins_is_named(tmp_path):
     path = write_waiting_run(tmp_path / "run", regions_of_a_ring())
     lines = lines_of(path)
-    assert lines["delay"].endswith(" of it by what rank 2 does in region solve")
+    assert lines["delay"].endswith(" of that waiting is caused by rank 2 in region solve")
     sums = waits.wait_sums(perfield.open(path))
     reported = dict(zip(sums.parts, sums.caused_in_s[:, 2]))
     assert in_ms(lines["delay"]) == pytest.approx(reported["solve"] * 1e3, rel=0.01)
@@ -108,7 +108,7 @@ def test_time_in_no_region_is_said_to_be_none(tmp_path):
             program += [compute(MS, "flux"), compute((20 if rank == 2 else 1) * MS)]
             program += [collective("allreduce"), step()]
     path = write_waiting_run(tmp_path / "run", simulate(programs))
-    assert lines_of(path)["delay"].endswith(" by what rank 2 does in no region")
+    assert lines_of(path)["delay"].endswith("caused by rank 2 in no region")
 
 
 def test_no_region_is_named_where_none_holds_half_of_it(tmp_path):

@@ -53,7 +53,7 @@ def test_lines_match_the_run(run):
     # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
     # saved: five steps of 4.102 - 2.602 ms, of 4.202 ms each
     assert lines["imbalance"] == "1.58, costs 7.50 ms (36 %): rank 3 is slowest, on host b"
-    assert lines["why"] == "bytes sent explain 1.58"
+    assert lines["why"] == "bytes sent explain a factor of 1.58"
     # useful: without all MPI; 2.602 and 4.102 of 4.202 ms
     assert lines["efficiency"] == "parallel 62 % = load balance 63 % x communication 98 % (POP)"
     assert lines["where"] == "ranks differ most in solve (balancing it would save 7.50 ms)"
@@ -461,7 +461,7 @@ def test_ranks_of_the_world_that_left_nothing_come_first(tmp_path):
     lines = lines_of(path)
     assert next(iter(lines)) == "missing"
     assert lines["missing"] == (
-        "ranks 2-7 of 8 left nothing here: not started by perfield-exec, or in another run "
+        "ranks 2-7 of 8 wrote nothing here: not started by perfield-exec, or in another run "
         "(docs/clusters.md: PERFIELD_RUN_ID)"
     )
     assert lines["steps"].startswith("5 on 2 of 8 ranks")

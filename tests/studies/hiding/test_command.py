@@ -15,7 +15,7 @@ from perfield.studies.hiding.matvecs import FIELDS, SECONDS
 from perfield.studies.hiding.model.presets import PRESETS
 from perfield.studies.hiding.model.scaled import nearly_a_cube
 
-SMALL = ("--matvecs", 300, "--repeats", 2, "--combine", 2, "--ranks", 8)
+SMALL = ("--matvecs", 300, "--repeats", 2, "--combine", 2, "-n", 8)
 ONCE = ("--launcher", "", "--matvecs", 30, "--repeats", 1, "--combine", 1)
 KINDS = [(name, "f8" if name in (*SECONDS, "alpha") else "i4") for name in FIELDS]
 # Stands in for the solver: writes a record whose times say which method and repeat it is of.
@@ -66,7 +66,7 @@ def solver(tmp_path, monkeypatch):
 
 
 def test_model_keeps_hidden_share_and_share_of_the_fast_regime_apart(capsys):
-    assert hide("--matvecs", 250, "--repeats", 1, "--combine", 1, "--ranks", 8) == 0
+    assert hide("--matvecs", 250, "--repeats", 1, "--combine", 1, "-n", 8) == 0
     text = capsys.readouterr().out
     assert text.startswith("Model, congestion begins in 12 % of the MatVecs: 8 ranks (2 x 2 x 2) with ")
     assert "Hidden share, of MatVecs whose two waits stayed within 100 µs: " in text
@@ -89,7 +89,7 @@ def test_json_holds_each_method_and_which_runs_were_combined(capsys):
 
 def test_sweep_is_a_row_for_each_setting_and_method(capsys):
     words = ("--matvecs", 50, "--repeats", 1, "--combine", 1, "--no-regimes")
-    found = as_json(capsys, *words, "--ranks", "8,27", "--elements", "1000,18720")
+    found = as_json(capsys, *words, "-n", "8,27", "--elements", "1000,18720")
     assert [(one["ranks"], one["parameters"]["n_elements"]) for one in found] == [
         (8, 1000),
         (8, 18720),
@@ -98,12 +98,12 @@ def test_sweep_is_a_row_for_each_setting_and_method(capsys):
     ]
     assert found[1]["setting"] == "often-congested-8-ranks-18720-elements"  # of its row, page and plots
     assert found[0]["parameters"]["compute_s"] == pytest.approx(1.65e-3 * 1000 / 18720)
-    assert hide(*words, "--ranks", "8,27") == 0
+    assert hide(*words, "-n", "8,27") == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 3
 
 
 def test_all_settings_are_a_table(capsys):
-    assert hide("--model", "all", "--matvecs", 20, "--repeats", 1, "--combine", 1, "--no-regimes") == 0
+    assert hide("--setting", "all", "--matvecs", 20, "--repeats", 1, "--combine", 1, "--no-regimes") == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + 3 * len(PRESETS)
     assert hide("--settings") == 0
@@ -187,20 +187,20 @@ def test_solver_that_fails_is_quoted(capsys, solver):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("--model", "figure"), "the preset 'figure' is unknown; choose one of often-congested"),
-        (("--ranks", "1"), "one rank has no neighbour, so nothing can be hidden; give 2 ranks or more"),
-        (("--ranks", "two"), "--ranks two: 'two' is no number of them"),
+        (("--setting", "figure"), "the preset 'figure' is unknown; choose one of often-congested"),
+        (("-n", "1"), "one rank has no neighbour, so nothing can be hidden; give 2 ranks or more"),
+        (("-n", "two"), "-n two: 'two' is not a number of them"),
         (("--elements", "3x4"), "--elements 3x4: '3x4' is no block; expected 18720 or 26x24x30"),
         (("--repeats", "2"), "--combine 3 needs as many repeats, but --repeats is 2"),
         (("--matvecs", "0"), "--matvecs 0 is nothing to run"),
         (("--methods", ","), "--methods names none"),
-        (("--theta", "2"), "theta = 2 is no share of a step"),
-        (("--eps", "0"), "--eps 0 is no time; give one above 0, in s"),
-        (("--from", ".", "--eps", "-0.1"), "--eps -0.1 is no time"),
-        (("--solver", "nowhere"), "--solver nowhere is no program; build it: cmake -S testcase/poisson"),
+        (("--theta", "2"), "theta = 2 is not a share of a step"),
+        (("--eps", "0"), "--eps 0 is not a time; give one above 0, in s"),
+        (("--from", ".", "--eps", "-0.1"), "--eps -0.1 is not a time"),
+        (("--solver", "nowhere"), "--solver nowhere is not a program; build it: cmake -S testcase/poisson"),
         (("--from", "nowhere"), "--from nowhere holds no records"),
         (("--inject", "model.json"), "--inject needs a program; name the solver with --solver"),
-        (("--output", "study.txt"), "--output study.txt is no Dataset"),
+        (("--output", "study.txt"), "--output study.txt is not a Dataset"),
     ],
 )
 def test_mistakes_are_answered_with_the_remedy(capsys, words, text):

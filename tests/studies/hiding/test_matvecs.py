@@ -63,7 +63,7 @@ def test_record_without_a_field_is_refused(tmp_path):
 def test_file_that_is_no_array_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     (folder / "matvec.1.npy").write_text("nothing")
-    with pytest.raises(HidingError, match=r"matvec.1.npy is no NumPy file"):
+    with pytest.raises(HidingError, match=r"matvec.1.npy is not a NumPy file"):
         read_study(folder)
 
 
@@ -71,7 +71,7 @@ def test_record_without_the_settings_of_the_solver_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     for text in ("{", "[1]", "null"):
         (folder / "study.json").write_text(text)
-        with pytest.raises(HidingError, match=r"study.json is no JSON object"):
+        with pytest.raises(HidingError, match=r"study.json is not a JSON object"):
             read_study(folder)
     (folder / "study.json").unlink()
     with pytest.raises(HidingError, match=r"has no study.json"):

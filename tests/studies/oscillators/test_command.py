@@ -216,8 +216,8 @@ def test_page_is_drawn(model, tmp_path):
         (["--preset", "figure-10"], "preset = 'figure-10' is unknown; did you mean figure_"),
         (["--preset", "figure-5", "--set", "noise.sized=1"], "'noise.sized' is unknown; did you mean size?"),
         (["--preset", "figure-5", "--set", "noise.size"], "--set noise.size lacks a value; write KEY=VALUE"),
-        (["--preset", "figure-5", "--output", "x.csv"], "--output x.csv is no Dataset; expected a name that"),
-        (["--preset", "figure-5", "--plot", "x.pdf"], "--plot x.pdf is no picture; end it in .png or .svg."),
+        (["--preset", "figure-5", "--output", "x.csv"], "--output x.csv is not a Dataset; expected a name"),
+        (["--preset", "figure-5", "--plot", "x.pdf"], "--plot x.pdf is not a picture; end it in .png or "),
         (["--preset", "figure-5", "--steps", "3"], "--steps chooses steps of a run; name the run with"),
         (["--preset", "figure-5", "--stages"], "--stages takes stages of a run; name the run with"),
         (["--from-run", "run", "--stages", "--weight", "bytes"], "--stages has weights of its own"),
@@ -245,11 +245,11 @@ def test_a_scan_with_a_picture_is_refused_before_it_runs(model, tmp_path, capsys
 def test_a_file_that_is_no_toml_or_no_result_is_reported(model, tmp_path, capsys):
     model.write_text("[topology\n")
     assert oscillate("--config", model) == 2
-    assert f"{model} is no TOML: " in capsys.readouterr().err
+    assert f"{model} is not TOML: " in capsys.readouterr().err
     broken = tmp_path / "broken.nc"
     broken.write_text("nothing")
     assert oscillate("--config", broken) == 2
-    assert f"{broken} is no saved result: " in capsys.readouterr().err
+    assert f"{broken} is not a saved result: " in capsys.readouterr().err
 
 
 def test_a_matrix_with_a_diagonal_is_refused(model, tmp_path, capsys):

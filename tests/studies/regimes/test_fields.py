@@ -49,15 +49,15 @@ def test_legend_names_each_regime_with_its_mean_time(tmp_path):
     }
 
 
-def test_telling_frame_is_the_one_with_most_slow_ranks(tmp_path):
-    assert frames_of(tmp_path, planted(4, 10, [([1], 2, 9), ([3], 6, 7)])).telling == [6]
+def test_highlight_is_the_frame_with_most_slow_ranks(tmp_path):
+    assert frames_of(tmp_path, planted(4, 10, [([1], 2, 9), ([3], 6, 7)])).highlights == [6]
 
 
-def test_telling_frame_is_no_step_without_times(tmp_path):
+def test_highlight_is_no_step_without_times(tmp_path):
     times = with_probability(planted(4, 10, [([1], 2, 9), ([3], 6, 7)]))
     times[REGIME][:, 1] = -1
     times["probability"][:, 1] = np.nan  # as `classify` says of unknown times
-    assert frames_of(tmp_path, times).telling == [6]
+    assert frames_of(tmp_path, times).highlights == [6]
 
 
 def test_ranks_and_steps_without_a_regime_are_absent(tmp_path):
@@ -78,7 +78,7 @@ def test_regime_of_the_longest_time_is_that_of_all_ranks(tmp_path):
 def test_run_of_one_regime_has_no_slow_share(tmp_path):
     run = frames_of(tmp_path, planted(4, 10, []))
     assert run.frame(0).values["slow_share"].tolist() == [0] * 4
-    assert run.telling == []
+    assert run.highlights == []
 
 
 def test_run_with_regimes_is_still_a_run(tmp_path):

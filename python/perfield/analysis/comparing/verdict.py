@@ -153,7 +153,7 @@ def _other_changes(rows: Sequence[Row]) -> str:
         return _change_of_efficiency(rows)
     share = most.change.share
     if share is None:
-        return f" Beyond chance: {most.words}, which was nothing before."
+        return f" Beyond chance: {most.words}, which was zero before."
     said = f"{_times(share)} times as much" if share >= 1 else f"by {in_change(100 * share)} %"
     return f" Beyond chance: {most.words}, {said}."
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from perfield.analysis.comparing import Change, Comparison, Measured, Row
 
 MOST_REGIONS = 20
-YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"
-MAYBE = "perhaps: the interval leaves out zero, but of so many lines chance makes one such"
+YES = "yes: chance alone makes the step, or any of the other lines, differ so in at most 1 of 100 cases"
+MAYBE = "perhaps: the interval excludes zero, but among so many lines chance alone makes one like it"
 HEADINGS = ("", ">before", ">after", ">change", ">95 % interval", ">beyond chance")
 
 

@@ -121,8 +121,8 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
         words=f"In {observed.regions[stem]} threads wait for the longest of them{on}: of the {n_threads} "
         f"threads of rank {observed.ranks[worst]}, it takes {times_mean:.3g} times as long as their mean.",
         saved_s=saved_s,
-        remedy="Share the work of the loop otherwise: schedule(dynamic) or schedule(guided), smaller tasks, "
-        "or equal chunks.",
+        remedy="Divide the work of the loop differently: schedule(dynamic) or schedule(guided), smaller "
+        "tasks, or equal chunks.",
         picture=Picture("heat_map", f"{stem}_thread_imbalance"),
         ranks=ranks,
         regions=(observed.regions[stem],),

@@ -89,7 +89,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     more = ""
     if len(found) > 1:
         more = (
-            f" {counted(len(found) - 1, 'more delay')} travelled likewise, of "
+            f" {counted(len(found) - 1, 'more delay')} travelled the same way, of "
             f"{in_seconds(found[-1].delay_s)} or more each."
         )
     yield Finding(
@@ -121,9 +121,8 @@ def described(observed: Observed, wave: IdleWave) -> str:
     region = _region(observed, wave)
     where = f" in {region}" if region else ""
     label = int(observed.label[np.searchsorted(observed.index, wave.step)])
-    step = f"{wave.step:,}" if label == wave.step else f"{label:,} (frame {wave.step:,})"
     words = (
-        f"A delay began on rank {wave.rank} in step {step}: it computed "
+        f"A delay began on rank {wave.rank} in step {label:,}: it computed "
         f"{in_seconds(wave.delay_s)} ({periods}) longer{where}. The delay travelled {ways}."
     )
     return f"{words} {start('; '.join(ends))}." if ends else words

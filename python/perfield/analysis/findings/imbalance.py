@@ -73,8 +73,8 @@ BY_CELLS = (
     "and look at the weights that the partitioner was given."
 )
 BY_BYTES = (
-    "Who sends more usually has more cells or particles: divide them evenly (LAMMPS: fix balance; GROMACS: "
-    "-dlb yes). Describe the mesh to perfield, and it says whether cells explain the difference."
+    "Ranks that send more usually have more cells or particles: divide these evenly (LAMMPS: fix balance; "
+    "GROMACS: -dlb yes). Describe the mesh to perfield, so that it can check whether cells explain this."
 )
 BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
@@ -90,11 +90,11 @@ BY_COUNT = (
 )
 UNEXPLAINED = (
     "See in which functions these ranks take longer (perfield run --sample); describe the mesh to perfield, "
-    "and it says whether cells explain the difference."
+    "so that it can check whether cells explain the difference."
 )
 UNEXPLAINED_IN_FUNCTIONS = (
     "Look at what these ranks do in the functions in which they take longer (perfield info --functions); "
-    "describe the mesh to perfield, and it says whether cells explain the difference."
+    "describe the mesh to perfield, so that it can check whether cells explain the difference."
 )
 MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
@@ -350,7 +350,7 @@ def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
 def _explained(observed: Observed, imbalance: Imbalance) -> str:
     cause = imbalance.explained.cause or ""
     words = CAUSE_IN_WORDS.get(cause) or f"calls of {_counted_region(observed, cause)}"
-    return f": {words} explain {imbalance.explained.imbalance:.3g}"
+    return f": {words} explain a factor of {imbalance.explained.imbalance:.3g}"
 
 
 def _apart_from_waits(observed: Observed) -> str:
@@ -409,12 +409,11 @@ def _functions(observed: Observed, imbalance: Imbalance) -> str:
     is_sure = longer_s > SURE * np.sqrt(found.variance @ weight**2)
     share = longer_s / max(longer_s.sum(), longer_s[is_sure].sum(), 1e-9)
     order = [n for n in np.argsort(-share).tolist() if is_sure[n] and share[n] >= WORTH_NAMING]
-    longer = f" of what {'it computes' if len(own) == 1 else 'they compute'} longer"
     functions = [
-        f"{in_percent(share[n])}{longer if n == order[0] else ''} in {found.names[n]}"
+        f"{in_percent(share[n])}{' of the difference is' if n == order[0] else ''} in {found.names[n]}"
         for n in order[:MOST_FUNCTIONS]
     ]
-    return f" Samples find {in_list(functions)}." if functions else ""
+    return f" By samples, {in_list(functions)}." if functions else ""
 
 
 def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRegion]) -> str:

@@ -44,7 +44,7 @@ BY_OWN = (
 )
 BY_NUMBERS = (
     "Look at what these ranks have in common in the program: their part of the mesh, a role, files. Describe "
-    "the mesh to perfield, or list the roles (perfield report --attributes), and it names what they share."
+    "the mesh to perfield, or list the roles (perfield report --attributes), so that it can name what they share."
 )
 
 
@@ -94,7 +94,7 @@ def _sees(observed: Observed) -> Sight:
         n_slowest = len(uneven[0].columns)
         if n_slowest < min(sizes, default=n_ranks) * AS_MUCH:
             return Sight(f"{n_slowest} of {n_ranks} ranks are too few to tell a group from chance.", False)
-        return Sight("A group that four fifths of the slowest ranks make would have been found.")
+        return Sight("A group with four fifths of the slowest ranks would have been found.")
     visible = visible_excess(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
     if not isfinite(visible):
         return Sight(f"{n_ranks} ranks are too few to tell a group from chance.", False)

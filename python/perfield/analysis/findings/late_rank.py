@@ -86,7 +86,7 @@ def sight(observed: Observed, waited: np.ndarray) -> Sight:
     n_ranks = len(observed.ranks)
     share = min(STANDS_OUT / max(n_ranks, 2), 0.99)
     least = share * (n_ranks - 1) / (1 - share) - 1
-    return of_ranks(observed, np.nan_to_num(waited), "is waited for", least)
+    return of_ranks(observed, np.nan_to_num(waited), "makes others wait", least)
 
 
 def is_late_for_a_pu(observed: Observed, column: int, cost_s: float) -> bool:

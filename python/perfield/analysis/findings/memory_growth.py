@@ -26,7 +26,7 @@ STILL = 0.5  # of the mean growth, in the last third; less is a plateau
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields a finding about the ranks whose memory grows on and on.
+    """Yields a finding about the ranks whose memory keeps growing.
 
     The run's parts are compared one with the next. Memory that rises and falls by chance, however it does,
     rises in half of them; the sign test gives the chance of so many rises, for any of the ranks.
@@ -53,7 +53,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     by = f", most on rank {observed.ranks[most]}:" if len(growing) > 1 else ""
     yield Finding(
         kind="growing memory",
-        words=f"The memory of {who} grows on and on{by} by {in_bytes(per_step)} per step, "
+        words=f"The memory of {who} keeps growing{by} by {in_bytes(per_step)} per step, "
         f"from {in_bytes(parts[0, most])} to {in_bytes(parts[-1, most])}.",
         saved_s=None,
         remedy="Look for what is allocated in each step and kept; `valgrind --leak-check=full` or heaptrack "

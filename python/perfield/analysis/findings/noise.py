@@ -39,8 +39,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     yield Finding(
         kind="noise",
-        words=f"In each step some rank takes {found.ratio:.3g} times as long to compute as the mean, now "
-        f"this one and now that one, as by chance. All wait for it, which costs {in_seconds(found.saved)}, "
+        words=f"In each step some rank takes {found.ratio:.3g} times as long to compute as the mean, a "
+        f"different one each time, as by chance. All wait for it, which costs {in_seconds(found.saved)}, "
         f"{in_percent(found.saved / observed.elapsed_s)} of the time.",
         saved_s=None,
         lost_s=found.saved,

@@ -52,7 +52,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         f"{in_percent(cost.share)} of the time.",
         saved_s=saved_s,
         remedy="Write less often, or less; write while the program computes on (MPI_File_iwrite_all, ADIOS2, "
-        "an I/O thread); format in binary.",
+        "an I/O thread); write binary output.",
         picture=Picture("machine", "io_write_bytes", int(typical)),
         steps=observed.index[chosen],
         chance=cost.chance,
@@ -62,4 +62,4 @@ def find(observed: Observed) -> Iterator[Finding]:
 def sees(observed: Observed) -> Sight:
     """How much longer steps that write output would have to be."""
     chosen = output_steps(observed.written_per_step()[:, None])
-    return of_steps(observed, chosen, "writes ten times as much to files as the median step, and 4 kB")
+    return of_steps(observed, chosen, "writes 4 kB or more, and ten times as much as the median step")

@@ -123,7 +123,7 @@ def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, st
     )
     words = ""
     if (taken > 0).any():
-        words = f" A PU was taken from them {times(round(float(np.nansum(taken))))}"
+        words = f" They lost their PU {times(round(float(np.nansum(taken))))}"
     waited = float(np.nansum(waited_s))
     if waited <= 0:
         return None, f"{words}." if words else ""

@@ -45,7 +45,7 @@ def of_size(what: str, size: float, plausible: float = PLAUSIBLE) -> Sight:
 def of_cost(observed: Observed) -> Sight:
     """Of questions whose answer is a count or a time that is exact: the least cost that they report."""
     least = in_seconds(WORTH_REPORTING * observed.elapsed_s)
-    return Sight(f"What costs {LEAST_COST} ({least}) would have been found.")
+    return Sight(f"Anything that costs {LEAST_COST} ({least}) would have been found.")
 
 
 def of_places(observed: Observed) -> Sight:
@@ -56,8 +56,8 @@ def of_places(observed: Observed) -> Sight:
 
 
 def of_ranks(observed: Observed, table: np.ndarray, does: str, least: float = 0.0) -> Sight:
-    """Of questions about one rank that has more than the others. does : "computes", "is waited for". least :
-    the excess over the others, relative, below which nothing is reported.
+    """Of questions about one rank that has more than the others. does : "computes", "makes others wait".
+    least : the excess over the others, relative, below which nothing is reported.
 
     The size follows from the scatter that is left in the table, by Student's t with the level and the degrees
     of freedom of the test, and a power of 95 % (`MostSteps::visible` in bridge/summary/most_steps.cpp, which

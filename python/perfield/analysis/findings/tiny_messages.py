@@ -44,7 +44,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     ends = f"rank {first['source']} to rank {first['target']}"
     words = per_step(observed, count.sum())
     if (rows["count"] - rows["empty"] > count).any():
-        words += ", of less than 512 B each, beside larger ones"
+        words += ", of less than 512 B each, in addition to larger ones"
     else:
         words += f", of {in_bytes(rows['bytes'].sum() / count.sum())} on average"
     if len(rows) == 1:

@@ -222,7 +222,7 @@ def path_sentences(path: PathSums, regions: Sequence[str]) -> list[str]:
     lines = [] if path.is_like_run else [_unlike(path)]
     lines += [
         f"Rank {rank} is on the critical path for {share} of {steps}; if all ranks computed equally long, "
-        f"these alone would be shorter by {saved}."
+        f"these steps would be shorter by {saved}."
     ]
     for region, gain_s in sorted(path.region_gain_s.items(), key=lambda item: -item[1])[:1]:
         share = in_percent(path.region_on_path_s[region] / path.length_s)
@@ -307,7 +307,7 @@ def _coverage(sums: WaitSums) -> list[str]:
     elif sums.n_logged < sums.n_steps:
         logged = f"{sums.n_logged:,} of {counted(sums.n_steps, 'step')}" if sums.n_logged else "No step"
         verb = "were" if sums.n_logged > 1 else "was"
-        lines.append(f"{logged} {verb} logged whole; PERFIELD_ARRIVALS_EVERY=1 logs all.")
+        lines.append(f"{logged} {verb} logged in full; PERFIELD_ARRIVALS_EVERY=1 logs all.")
     return lines
 
 

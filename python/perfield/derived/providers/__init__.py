@@ -84,7 +84,7 @@ class Provider:
         """Sentences on how the fields of this run were computed."""
         return ()
 
-    def telling(self) -> Sequence[int]:
+    def highlights(self) -> Sequence[int]:
         """Positions of the frames that show the fields best."""
         return ()
 

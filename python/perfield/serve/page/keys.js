@@ -90,7 +90,7 @@ export class Keys {
       { name: 'turn the pictures back', key: 'R', keys: ['r'], run: () => app.pictures.reset() },
       { name: 'show the keys', key: '?', keys: ['?'], run: () => this.help.showModal() },
     ];
-    return all.filter(({ keys }) => !data.isFile() || !keys.includes('f')); // a file is no program that runs
+    return all.filter(({ keys }) => !data.isFile() || !keys.includes('f')); // a file is not a program that runs
   }
 
   #page() {

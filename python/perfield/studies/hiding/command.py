@@ -33,20 +33,20 @@ study compares three methods to divide them: fixed (in halves), dynamic (alpha
 follows the waits) and test (MPI_Testall reports when the input is there).
 
   perfield lab hide                              a discrete-event model, 64 ranks
-  perfield lab hide --model theta-100-no-cap     another setting of it
-  perfield lab hide --model all                  a table of all settings
-  perfield lab hide --elements 4680,18720,74880 --ranks 8,64    a sweep
-  perfield lab hide --solver poisson/poisson --ranks 2 --records study
+  perfield lab hide --setting theta-100-no-cap   another setting of it
+  perfield lab hide --setting all                a table of all settings
+  perfield lab hide --elements 4680,18720,74880 -n 8,64    a sweep
+  perfield lab hide --solver poisson/poisson -n 2 --records study
   perfield lab hide --from study --html study.html
 
 It prints two shares and keeps them apart: the hidden share, of MatVecs whose two
 waits stayed within eps, and the share of steps in the fast regime, by a hidden
 Markov model of their times. Gains are of T_max, the longest time of any rank in a
 step, over the runs that it names. The model's latencies are drawn, and those of
-`perfield lab inject` are injected: neither says what a machine gains.
+`perfield lab inject` are injected: neither shows what a real machine would gain.
 
 The solver is testcase/poisson, built by you. Methods run in turn, repeat by
-repeat, so that a machine's slow hours meet all of them."""
+repeat, so that slow hours of the machine affect all alike."""
 
 PAPER_ELEMENTS = 18_720
 KEPT = ("time_s", "t_in", "t_out", "w_in", "w_out", "alpha", "regime", "probability")
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds what is studied, how much of it, and what to print or write."""
     source = parser.add_argument_group("what is studied").add_mutually_exclusive_group()
     source.add_argument(
-        "--model", metavar="SETTING", help='a setting of the model, or "all" (often-congested; --settings)'
+        "--setting", metavar="NAME", help='a setting of the model, or "all" (often-congested; --settings)'
     )
     source.add_argument("--solver", metavar="PROGRAM", type=Path, help="run this solver, testcase/poisson")
     source.add_argument(
@@ -64,7 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     source.add_argument("--settings", action="store_true", help="list the settings of the model, and stop")
     much = parser.add_argument_group("how much of it")
-    much.add_argument("--ranks", metavar="N,...", help="ranks; several make a sweep (model: 64, solver: 2)")
+    much.add_argument(
+        "-n",
+        dest="ranks",
+        metavar="N,...",
+        help="how many ranks; several make a sweep (model: 64, solver: 2)",
+    )
     much.add_argument(
         "--elements",
         metavar="N,...",
@@ -94,9 +99,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     runs.add_argument(
         "--inject",
-        metavar="MODEL",
+        metavar="FILE",
         type=Path,
-        help="inject latencies drawn from this model, as perfield lab inject does",
+        help="inject latencies drawn from this model of regimes, as perfield lab inject does",
     )
     add = parser.add_argument
     add("--json", action="store_true", help="print everything as one JSON object")
@@ -149,13 +154,13 @@ def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
     if arguments.records_of:
         return cases.recorded(arguments.records_of, arguments.eps)
     methods = _methods(arguments.methods)
-    ranks, elements = _numbers("--ranks", arguments.ranks), _boxes(arguments.elements)
+    ranks, elements = _numbers("-n", arguments.ranks), _boxes(arguments.elements)
     given = {name: getattr(arguments, name) for name in ("eps", "theta")}
     given = {name: value for name, value in given.items() if value is not None}
     if not arguments.solver:
         much = arguments.matvecs, arguments.repeats
         options = {"methods": methods, "changed": given, "seed": arguments.seed, "progress": _show}
-        return cases.modelled(arguments.model or DEFAULT, ranks, elements, *much, **options)
+        return cases.modelled(arguments.setting or DEFAULT, ranks, elements, *much, **options)
     if arguments.inject is not None:
         from perfield.studies.regimes.model import Model
 
@@ -250,10 +255,10 @@ def _check(arguments: argparse.Namespace) -> None:
             f"--combine {arguments.combine} needs as many repeats, but --repeats is {arguments.repeats}."
         )
     if arguments.eps is not None and not 0 < arguments.eps < np.inf:
-        raise CommandError(f"--eps {arguments.eps:g} is no time; give one above 0, in s.")
+        raise CommandError(f"--eps {arguments.eps:g} is not a time; give one above 0, in s.")
     for path in (arguments.html, arguments.plots):
         if path is not None and not path.absolute().parent.is_dir():
-            raise CommandError(f"{path.parent} is no directory; make it first.")
+            raise CommandError(f"{path.parent} is not a directory; make it first.")
     check_new_file(arguments.html)
     if arguments.plots is not None:
         OwnedFolder(arguments.plots)
@@ -270,7 +275,7 @@ def _numbers(option: str, text: str | None) -> list[int]:
     found = []
     for word in words(text or ""):
         if not word.isdigit() or int(word) < 1:
-            raise CommandError(f"{option} {text}: '{word}' is no number of them; expected 2 or 8,27,64.")
+            raise CommandError(f"{option} {text}: '{word}' is not a number of them; expected 2 or 8,27,64.")
         found.append(int(word))
     return found
 

@@ -72,7 +72,7 @@ def _rows(file: Path) -> np.ndarray:
         rows = read_numpy(file)
     except Exception as error:  # tokenize and others have many for a damaged file
         raise HidingError(
-            f"{file} is no NumPy file: {error!s:.300}. Let the solver write it again."
+            f"{file} is not a NumPy file: {error!s:.300}. Let the solver write it again."
         ) from error
     names = () if isinstance(rows, dict) or rows.ndim != 1 else rows.dtype.names or ()
     missing = [name for name in FIELDS if name not in names]
@@ -90,7 +90,7 @@ def _attributes(folder: Path) -> dict[str, object]:
     try:
         settings = dict(json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
-        raise HidingError(f"{file} is no JSON object: {error}. Let the solver write it again.") from error
+        raise HidingError(f"{file} is not a JSON object: {error}. Let the solver write it again.") from error
     plain = {
         key: value if isinstance(value, (str, int, float)) else json.dumps(value)
         for key, value in settings.items()

@@ -51,7 +51,7 @@ class Setting:
             return [*words, *ranks, *program] if words else program
         trace = record.parent / f"latencies-{repeat}"
         drawn = ["--model", str(self.model), "--seed", str(repeat), "--trace", str(trace)]
-        drawn += ["--messages", str(2 * self.n_matvecs), "--run-directory", f"{record}.run"]
+        drawn += ["--draws", str(2 * self.n_matvecs), "--run-directory", f"{record}.run"]
         inject = run_module(sys.executable, "perfield.commands", "lab", "inject", *drawn)
         return [*inject, "--launcher", self.launcher, *ranks, "--", *program]
 
@@ -60,8 +60,8 @@ def check_solver(path: Path) -> Path:
     """The solver's path. Raises CommandError if it cannot be started."""
     if not path.is_file() or not os.access(path, os.X_OK):
         raise CommandError(
-            f"--solver {path} is no program; build it: cmake -S testcase/poisson -B poisson && cmake --build "
-            "poisson, then name poisson/poisson."
+            f"--solver {path} is not a program; build it: cmake -S testcase/poisson -B poisson && cmake "
+            "--build poisson, then name poisson/poisson."
         )
     return path.absolute()
 

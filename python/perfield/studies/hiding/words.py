@@ -94,7 +94,7 @@ def notes(case: Case) -> Iterator[str]:
     if share > DISTURBED:
         yield (
             f"{in_percent(share)} of the MatVecs computed more than {STEADY} times as long as the median: "
-            "other programs used the cores, or ranks share them, so these times say little about messages."
+            "other programs used the cores, or ranks share them, so these times show little about messages."
         )
 
 

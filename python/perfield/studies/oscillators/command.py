@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="eager",
         choices=("eager", "rendezvous"),
-        help="say beside it what messages alone would do, by the max-plus recursion (eager)",
+        help="also print what messages alone would do, by the max-plus recursion (eager)",
     )
     add("-o", "--output", metavar="FILE", help="save the result: .nc or .zarr")
     add("--plot", metavar="FILE", type=Path, help="draw the page of the paper's figures: .png or .svg")
@@ -113,7 +113,7 @@ def execute(arguments: argparse.Namespace) -> int:
     check_target(arguments.output)
     check_new_file(arguments.plot)
     if arguments.plot and arguments.plot.suffix not in (".png", ".svg"):
-        raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
+        raise CommandError(f"--plot {arguments.plot} is not a picture; end it in .png or .svg.")
     tables, notes = _tables(arguments)
     if arguments.show_config:
         print(model_files.toml(tables), end="")

@@ -119,7 +119,7 @@ def read_result(path: Path) -> xr.Dataset:
         return xr.open_dataset(path, engine="scipy").load()
     except Exception as error:  # SciPy and zarr have many for a damaged file
         raise CommandError(
-            f"{path} is no saved result: {error}. Name a file that perfield lab oscillate --output made."
+            f"{path} is not a saved result: {error}. Name a file that perfield lab oscillate --output made."
         ) from error
 
 
@@ -131,7 +131,7 @@ def _loaded(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # int() has one, too, for a number of thousands of digits
-        raise CommandError(f"{source} is no TOML: {error}.") from error
+        raise CommandError(f"{source} is not TOML: {error}.") from error
 
 
 def _literal(value: Any) -> str:

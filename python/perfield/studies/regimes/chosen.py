@@ -29,7 +29,7 @@ def read_saved(path: Path, of_json: Callable[[str], Saved]) -> Saved:
     from perfield.studies.regimes.model import RegimeError
 
     if not path.is_file():
-        why = "is no file" if path.exists() else "does not exist"
+        why = "is not a file" if path.exists() else "does not exist"
         raise CommandError(f"{path} {why}; `perfield lab regimes RUN --save FILE` writes a model of regimes.")
     try:
         return of_json(path.read_text(encoding="utf-8", errors="replace"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
-from perfield.commands._chosen import chosen_ranks, first_to_last
+from perfield.commands._chosen import RANKS_HELP, chosen_ranks, first_to_last, row_number
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import run_path
 from perfield.studies.regimes.chosen import AUTO, number_of_regimes, read_saved
@@ -63,11 +63,12 @@ EMISSION_HELP = """\
 how times scatter in a regime: student-t or log-gaussian of their logarithm, which bear outliers,
 or gaussian, as in the paper (student-t)"""
 SAVE_HELP = "keep the model with hosts, date, regimes and their lengths, as JSON"
-AGAINST_HELP = "use the saved model instead of a new one, and say what differs from its machine"
+AGAINST_HELP = "use the saved model instead of a new one, and report what differs from its machine"
 FOLLOW_HELP = "classify steps of a running run with a saved model as they arrive, until it ends"
 JSON_HELP = "print everything as one JSON object; with --follow, one per step"
-EVENTS_HELP = "the N events of the slow regime that cost most: steps, cost, ranks, nodes (10)"
+EVENTS_HELP = "the events of the slow regime that cost most: steps, cost, ranks, nodes"
 BY_HELP = "the share of slow steps of each rank, or of each part of the machine"
+ROWS = 10
 LEVELS = ("switch", "node", "package")
 OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
 EVERY_S = 1.0  # --follow looks for new steps
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("run", metavar="RUN", nargs="?", help=RUN_HELP)
     add("--field", metavar="NAME", help=FIELD_HELP)
-    add("--ranks", metavar="RANKS", help="only these: 0-7,12")
+    add("--ranks", metavar="RANKS", help=RANKS_HELP)
     add("--steps", metavar="STEPS", help=f"from the first to the last of these: {STEPS_HELP}")
     add("--reduce", choices=("max",), help=REDUCE_HELP)
     add("--regimes", metavar="N", default=AUTO, help=REGIMES_HELP)
@@ -88,7 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     saved = parser.add_mutually_exclusive_group()
     saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
     saved.add_argument("--follow", metavar="FILE", type=Path, help=FOLLOW_HELP)
-    add("--events", metavar="N", nargs="?", const=10, type=int, help=EVENTS_HELP)
+    add("--events", action="store_true", help=EVENTS_HELP)
+    add("--rows", metavar="N", type=row_number, default=ROWS, help=f"at most N rows of --events ({ROWS})")
     add("--by", choices=("rank", *LEVELS), help=BY_HELP)
     add("--json", action="store_true", help=JSON_HELP)
     add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
@@ -111,8 +113,6 @@ def execute(arguments: argparse.Namespace) -> int:
     check_target(arguments.output)
     check_new_file(arguments.save)
     _check_save(arguments.save)
-    if arguments.events is not None and arguments.events < 1:
-        raise CommandError(f"--events {arguments.events}: expected a number from 1 on.")
     n_regimes = number_of_regimes(arguments.regimes)
     file = arguments.against or arguments.follow
     saved = None if file is None else read_saved(file, Machine.from_json)
@@ -156,9 +156,9 @@ def execute(arguments: argparse.Namespace) -> int:
         for table in tables(numbers):
             print("\n" + f"{table.folded}:\n" * bool(table.folded), end="")
             print_table(table)
-        if arguments.events is not None and places.is_slow:
+        if arguments.events and places.is_slow:
             print()
-            print_table(places.event_rows(arguments.events))
+            print_table(places.event_rows(arguments.rows))
         if arguments.by is not None:
             print()
             print_table(places.share_rows(arguments.by))
@@ -195,7 +195,7 @@ def _check_save(path: Path | None) -> None:
     if path.exists():
         raise CommandError(f"{path} exists already and was left as it is; remove it, or name another.")
     if not path.absolute().parent.is_dir():
-        raise CommandError(f"{path.parent} is no directory; make it first.")
+        raise CommandError(f"{path.parent} is not a directory; make it first.")
 
 
 def _fitted(times: xr.Dataset, n_regimes: int | None, emission: str) -> Fit:
@@ -314,7 +314,7 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
     from perfield.studies.regimes.of_run import Arriving
 
     for option in ("steps", "save", "events", "by"):
-        if getattr(arguments, option) is not None:
+        if getattr(arguments, option) not in (None, False):
             raise CommandError(f"--follow classifies all steps as they arrive; leave out --{option}.")
     if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
         raise CommandError(f"--follow needs a run, but {arguments.run} is a file; --against classifies it.")

@@ -44,7 +44,7 @@ _MEANINGS = {  # with title and colours
 class Regimes(Provider):
     """Fits the regimes of a run when a field is read. NaN for ranks and steps without a regime.
 
-    The telling frame is the one in which most ranks are slow.
+    The highlight is the frame in which most ranks are slow.
     """
 
     whole = True
@@ -65,12 +65,18 @@ class Regimes(Provider):
         for name, (meaning, title, colours) in _MEANINGS.items()
     )
 
-    def __init__(self, run: RunDirectory, of: str | None = None, classified: xr.Dataset | None = None):
+    def __init__(
+        self,
+        run: RunDirectory,
+        of: str | None = None,
+        classified: xr.Dataset | None = None,
+        n_regimes: int | None = None,
+    ):
         """of : what is timed, as for `regimes_of_run`; None: the steps. classified : the run's timings by
         world rank and step index with their regimes, where these are known already. Of the longest time of
-        all ranks (rank -1), each rank has the regime."""
+        all ranks (rank -1), each rank has the regime. n_regimes : None for the number that fits best."""
         super().__init__(run)
-        self._of, self._given = of, classified
+        self._of, self._given, self._n_regimes = of, classified, n_regimes
 
     def fields(self) -> Iterable[Field]:
         """None of a run of one frame."""
@@ -95,7 +101,7 @@ class Regimes(Provider):
             words |= {2 * one: f"{regime_name(one, n)}, uncertain", 2 * one + 1: regime_name(one, n) + mean}
         return words
 
-    def telling(self) -> Sequence[int]:
+    def highlights(self) -> Sequence[int]:
         """One frame, if any rank is slow."""
         is_slow, sure, rows = self._slow, self._certainty, self._frames
         return [int(rows[np.where(is_slow, sure, 0).sum(axis=0).argmax()])] if is_slow.any() else []
@@ -109,7 +115,7 @@ class Regimes(Provider):
     def _fit(self) -> tuple[xr.Dataset, Fit]:
         from perfield.studies.regimes.of_run import regimes_of_run  # importing xarray is slow
 
-        return regimes_of_run(self.run, self._of)
+        return regimes_of_run(self.run, self._of, n_regimes=self._n_regimes)
 
     @property
     def _classified(self) -> xr.Dataset:

@@ -145,7 +145,7 @@ def regimes_of_run(
 def field_of(run: RunDirectory, wanted: str | None) -> str:
     """The field that a user's word names: a field, or a region for its time; None: the time of a step.
 
-    Raises RegimeError if the run has none, or if it is no time.
+    Raises RegimeError if the run has none, or if it is not a time.
     """
     name = STEP_TIME if wanted is None else wanted
     of_region = {region.name: f"{region.field}_time_s" for region in run.known_regions}

@@ -49,7 +49,7 @@ def _of_arrays(path: Path, field: str | None) -> xr.Dataset:
     try:
         loaded = read_numpy(path)
     except Exception as error:  # zipfile, zlib and tokenize have many for a damaged file
-        raise CommandError(f"{path} is no NumPy file of numbers: {error!s:.300}.") from error
+        raise CommandError(f"{path} is not a NumPy file of numbers: {error!s:.300}.") from error
     if isinstance(loaded, dict):
         arrays = loaded
     else:
@@ -81,7 +81,7 @@ def _table(path: Path) -> pd.DataFrame:
             "'perfield[export]', or give the timings as .csv."
         ) from error
     except (ValueError, OSError, MemoryError, OverflowError) as error:  # as pandas and pyarrow have
-        raise CommandError(f"{path} is no table of timings: {str(error).strip():.300}.") from error
+        raise CommandError(f"{path} is not a table of timings: {str(error).strip():.300}.") from error
     return table
 
 

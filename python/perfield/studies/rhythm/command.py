@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfield.catalyst_scripts.owned_folder import check_new_file, new_file
 from perfield.commands import STEPS_HELP, CommandError
-from perfield.commands._chosen import chosen_ranks, first_to_last
+from perfield.commands._chosen import RANKS_HELP, chosen_ranks, first_to_last, row_number
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import add_run, run_path
 from perfield.studies import given, loaded
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from perfield.analysis.observed import Observed
     from perfield.derived.run import Run
 
-HELP = "say whether ranks march in step, form a wavefront or drift apart"
+HELP = "check whether ranks march in step, form a wavefront or drift apart"
 DESCRIPTION = """\
-Says whether the ranks of a run march in step, since when, and how far they are
+Prints whether the ranks of a run march in step, since when, and how far they are
 apart, in steps. The phase of a rank is the number of steps that it completed,
 with the fraction of its current step, on one clock for all ranks.
 
   perfield lab rhythm perfield-run
   perfield lab rhythm perfield-run --ranks 0-7 --steps 100:2000
   perfield lab rhythm perfield-run --plot rhythm.png      as in the paper's figures
-  perfield lab rhythm perfield-run --model --plot both.png    a model beside it
+  perfield lab rhythm perfield-run --oscillators --plot both.png    and a model
   perfield lab rhythm perfield-run --output rhythm.nc
 
   synchronised  all ranks are within a fifth of a step
@@ -46,7 +46,7 @@ not see whole steps: ranks exactly one step apart have R = 1. Use the spread.
 The run may be finished, killed, imported or still running."""
 
 MODEL_HELP = """\
-say beside it what coupled oscillators with the run's messages and times would do; --plot then
+also print what coupled oscillators with the run's messages and times would do; --plot then
 draws both"""
 OUTPUT_HELP = "save phases and metrics as a Dataset: .nc (netCDF) or .zarr"
 FORMATS = (".png", ".svg")
@@ -58,14 +58,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, which ranks and steps, and what to print or write."""
     add_run(parser)
     add = parser.add_argument
-    add("--ranks", metavar="RANKS", help="only these: 0-7,12")
+    add("--ranks", metavar="RANKS", help=RANKS_HELP)
     add("--steps", metavar="STEPS", help=f"from the first to the last of these: {STEPS_HELP}")
-    add("--rows", metavar="N", type=int, default=ROWS, help=f"rows of the table ({ROWS})")
+    add("--rows", metavar="N", type=row_number, default=ROWS, help=f"at most N rows of the table ({ROWS})")
     add("--json", action="store_true", help="print everything as one JSON object")
     if given("RHYTHM_MODELS"):
-        add("--model", action="store_true", help=MODEL_HELP)
+        add("--oscillators", action="store_true", help=MODEL_HELP)
     else:
-        parser.set_defaults(model=False)
+        parser.set_defaults(oscillators=False)
     add("--plot", metavar="FILE", type=Path, help="draw all metrics on one page: .png or .svg")
     add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
 
@@ -81,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
     check_target(arguments.output)
     check_new_file(arguments.plot)
     if arguments.plot and arguments.plot.suffix.lower() not in FORMATS:
-        raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
+        raise CommandError(f"--plot {arguments.plot} is not a picture; end it in .png or .svg.")
     run = perfield.open(run_path(arguments.run))
     steps = first_to_last(run, arguments.steps)
     groups = _groups(run, arguments.ranks)
@@ -97,7 +97,7 @@ def execute(arguments: argparse.Namespace) -> int:
         samples = _samples(run, len(ranks))
         found = phases_of_run(run, ranks, steps, samples)
         edges = edges_of(found)
-        summary = course(found, edges, max(arguments.rows, 1), idle_wave.waves(observed) if observed else ())
+        summary = course(found, edges, arguments.rows, idle_wave.waves(observed) if observed else ())
         closed = int(run.steps_closed[ranks].max(initial=0)) if steps is None else 0
         lines = list(sentences(summary, run, closed))
         groups_found.append({"group": name, **as_json(summary), "sentences": lines})
@@ -108,16 +108,18 @@ def execute(arguments: argparse.Namespace) -> int:
                 print_table(table(summary))
         if arguments.output:
             write_dataset(with_metrics(found, edges), arguments.output)
-    model = _model().sentences(run, steps) if arguments.model else []
+    model = _model().sentences(run, steps) if arguments.oscillators else []
     if arguments.json:
         about = {"run": str(run.path), "state": run.state, "groups": groups_found, "idle_waves": waves}
-        print(json.dumps(about | ({"model": model} if arguments.model else {}), indent=1, allow_nan=False))
+        print(
+            json.dumps(about | ({"model": model} if arguments.oscillators else {}), indent=1, allow_nan=False)
+        )
     else:
         print("".join(f"\n{line}" for line in [*waves, *model]) + "\n" * bool([*waves, *model]), end="")
     if arguments.plot:
         from perfield.studies.rhythm.plots import of_run
 
-        draw = _model().draw if arguments.model else of_run
+        draw = _model().draw if arguments.oscillators else of_run
         with new_file(arguments.plot) as place:
             draw(run, steps).savefig(place)
     files = [file for file in (arguments.plot, arguments.output) if file and not arguments.json]

@@ -84,7 +84,7 @@ static void* record_of(CUpti_ActivityKind kind) {
   }
   if (!buffer) abort();
   CUpti_Activity* record = (CUpti_Activity*)(buffer + used);
-  memset(record, 0xEE, bytes);  // what is not set below is no number to add up
+  memset(record, 0xEE, bytes);  // what is not set below is not a number to add up
   record->kind = kind;
   used += bytes;
   return record;

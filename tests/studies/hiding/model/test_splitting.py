@@ -61,8 +61,8 @@ def test_alpha_that_starts_at_an_end_is_refused(alpha):
     ("given", "text"),
     [
         ({"eps": 0.0}, "eps = 0 s divides waits"),
-        ({"eps": 1.0, "theta": 0.0}, "theta = 0 is no share"),
-        ({"eps": 1.0, "theta": 1.5}, "theta = 1.5 is no share"),
+        ({"eps": 1.0, "theta": 0.0}, "theta = 0 is not a share"),
+        ({"eps": 1.0, "theta": 1.5}, "theta = 1.5 is not a share"),
         ({"eps": 1.0, "cap": 1.0}, "a cap of 1 lets nothing move"),
     ],
 )

@@ -149,7 +149,7 @@ def test_a_given_eager_limit_counts():
     limits, words = eager_limits("Open MPI 4.1.4", np.array([True, False]), 4000)
     assert limits.tolist() == [4000, 4000]
     assert words == "given as 4 kB"
-    with pytest.raises(ModelError, match="eager_limit = -1 is no number of bytes"):
+    with pytest.raises(ModelError, match="eager_limit = -1 is not a number of bytes"):
         eager_limits("", np.array([True]), -1)
 
 

@@ -207,7 +207,7 @@ def test_weights_that_do_not_fit_are_refused():
 
 
 def test_a_random_graph_refuses_what_is_no_probability():
-    with pytest.raises(ModelError, match="probability = 0 is no probability"):
+    with pytest.raises(ModelError, match="probability = 0 is not a probability"):
         topologies.random_graph(5, 0, seed=1)
 
 

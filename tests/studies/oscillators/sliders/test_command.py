@@ -156,4 +156,4 @@ def test_taken_port_is_reported(capsys):
 
 def test_impossible_port_is_reported(capsys):
     assert commands.main(["lab", "sliders", "--port", "70000"]) == 2
-    assert "--port 70000 is no port; expected 0 to 65535." in capsys.readouterr().err
+    assert "--port 70000 is not a port; expected 0 to 65535." in capsys.readouterr().err

@@ -149,13 +149,13 @@ def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path)
             ["--model", "absent.json"],
             "absent.json does not exist; `perfield lab regimes RUN --save FILE` writes",
         ),
-        (["--trace", "other.txt"], "other.txt is no trace of latencies of version 1"),
-        (["--model", "other.txt"], "this is no model of regimes"),
+        (["--trace", "other.txt"], "other.txt is not a trace of latencies of version 1"),
+        (["--model", "other.txt"], "this is not a model of regimes"),
         (["--model", "old.json"], "this model of regimes has version 0, but this perfield reads version 1"),
-        (["--model", "model.json", "--trace", "other.txt"], "other.txt exists and is no trace"),
-        (["--model", "model.json", "--trace", "no/trace"], "--trace no/trace: no is no directory"),
+        (["--model", "model.json", "--trace", "other.txt"], "other.txt exists and is not a trace"),
+        (["--model", "model.json", "--trace", "no/trace"], "--trace no/trace: no is not a directory"),
         (
-            ["--model", "model.json", "--messages", "9999999"],
+            ["--model", "model.json", "--draws", "9999999"],
             "are more than 100,000,000 latencies; draw fewer",
         ),
         (["--trace", "cut"], "cut holds 15 latencies, but its first line says 1 times 16"),
@@ -188,7 +188,7 @@ def test_drawn_latencies_are_reported_and_doubted(perfield_cli, program, tmp_pat
         **{"mean_s": [200e-6, 3000e-6], "share": [0.5, 0.5]},
     }
     (tmp_path / "steps.json").write_text(json.dumps(heavy))
-    draw = ("lab", "inject", "--messages", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
+    draw = ("lab", "inject", "--draws", "300", "--series", "2", "-n", "2", "--trace", "t", "--model")
     out = perfield_cli(*draw, "steps.json", "true", cwd=tmp_path).stderr
     assert "drew 600 latencies into t: median " in out
     assert "1.6 ms were measured on average. Student's t has longer outliers" in out
@@ -197,7 +197,7 @@ def test_drawn_latencies_are_reported_and_doubted(perfield_cli, program, tmp_pat
 
 @pytest.mark.parametrize(
     ("option", "sentence"),
-    [("--messages", "0 is no number from 1 on"), ("--seed", "x is no number from 0 on")],
+    [("--draws", "0 is not a number from 1 on"), ("--seed", "x is not a number from 0 on")],
 )
 def test_numbers_that_cannot_be_are_refused(capsys, option, sentence):
     with pytest.raises(SystemExit, match="2"):

@@ -78,5 +78,5 @@ def test_shares_need_a_placement_for_places():
     times = planted(2, 20, [([0], 2, 4)])
     with pytest.raises(RegimeError, match="nobody knows the node of these ranks"):
         shares(times, None, "node")
-    with pytest.raises(RegimeError, match="'rack' is no level of the machine; give one of switch, node"):
+    with pytest.raises(RegimeError, match="'rack' is not a level of the machine; give one of switch, node"):
         shares(times, plain_placement(2), "rack")

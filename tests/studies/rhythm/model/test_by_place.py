@@ -57,7 +57,7 @@ def test_a_level_without_a_value_is_refused():
 
 
 def test_an_unknown_level_is_refused_and_the_known_ones_named():
-    with pytest.raises(ModelError, match=r"'nodes' is no level; .*package, node, switch and network.*node"):
+    with pytest.raises(ModelError, match=r"'nodes' is not a level; .*node, switch and network.*node"):
         by_level(np.array([1]), {"nodes": 1.0})
 
 

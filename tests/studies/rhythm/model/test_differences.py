@@ -143,5 +143,5 @@ def test_circle_may_turn_with_the_mean_or_with_a_rank():
 
 
 def test_frame_of_no_rank_is_refused():
-    with pytest.raises(RhythmError, match='frame = 7 is no rank of these phases; expected None, "mean" or a'):
+    with pytest.raises(RhythmError, match='frame = 7 is not a rank of these phases; expected None, "mean"'):
         phase_circle(WAVE.isel(oscillator=slice(3)), 7)

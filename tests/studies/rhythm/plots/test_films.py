@@ -56,8 +56,8 @@ def test_matrix_is_ordered_by_node(tmp_path):
     ("arguments", "words"),
     [
         ({"path": "film.avi"}, "a film ends in .gif or .mp4"),
-        ({"kind": "bars"}, "'bars' is no film; expected one of circle, matrix"),
-        ({"frame": 9}, "frame = 9 is no rank here; expected 'mean' or one of 0 to 3"),
+        ({"kind": "bars"}, "'bars' is not a film; expected one of circle, matrix"),
+        ({"frame": 9}, "frame = 9 is not a rank; expected 'mean' or one of 0 to 3"),
         (
             {"order": "colour"},
             "order = 'colour' is unknown here; expected 'phase' or one of oscillator, node_name",

@@ -28,7 +28,7 @@ def gain(base_s: np.ndarray, other_s: np.ndarray, share: float = 1.0) -> float:
     base_s, other_s : T_k^max, s, in any order. share : above 0, at most 1; of the shorter series.
     """
     if not 0 < share <= 1:
-        raise HidingError(f"the fastest {share:g} of all is no share; give one above 0, at most 1.")
+        raise HidingError(f"the fastest {share:g} of all is not a share; give one above 0, at most 1.")
     saved = improvement(base_s, other_s)
     if not len(saved):
         raise HidingError("no times are known, so nothing can be compared; give the times of some steps.")

@@ -35,7 +35,9 @@ class Splitting:
         if not (self.eps > 0 and np.isfinite(self.eps)):
             raise HidingError(f"eps = {self.eps:g} s divides waits; give a time above 0, such as 0.05 C.")
         if not 0 < self.theta <= 1:
-            raise HidingError(f"theta = {self.theta:g} is no share of a step; give one above 0, at most 1.")
+            raise HidingError(
+                f"theta = {self.theta:g} is not a share of a step; give one above 0, at most 1."
+            )
         if self.cap is not None and not self.cap > 1:
             raise HidingError(f"a cap of {self.cap:g} lets nothing move; give a factor above 1, or None.")
 

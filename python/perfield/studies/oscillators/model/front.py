@@ -58,7 +58,9 @@ def front(
     and unless most oscillators start at the same phase.
     """
     if not 0 < level < 1:
-        raise ModelError(f"level = {level:g} is no share of a perturbation; give more than 0, less than 1.")
+        raise ModelError(
+            f"level = {level:g} is not a share of a perturbation; give more than 0, less than 1."
+        )
     values = phase.transpose("oscillator", "time").values
     times = phase["time"].values
     sources = perturbed_ranks(values[:, 0])

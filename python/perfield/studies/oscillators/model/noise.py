@@ -66,7 +66,7 @@ class Noise:
             if not (value > 0 and np.isfinite(value)):
                 raise ModelError(f"{name} = {value:g} s makes no noise; give a time above 0.")
         if np.isnan(self.until):
-            raise ModelError("until = nan is no time; give the second after which noise ends, or inf.")
+            raise ModelError("until = nan is not a time; give the second after which noise ends, or inf.")
 
     def described(self) -> dict[str, object]:
         """All parameters, as JSON can hold them; until = None is for ever."""

@@ -197,7 +197,7 @@ def eager_limits(library: str, same_node: np.ndarray, given: float | None = None
     """
     if given is not None:
         if not given >= 0:
-            raise ModelError(f"eager_limit = {given} is no number of bytes; give 0 or more.")
+            raise ModelError(f"eager_limit = {given} is not a number of bytes; give 0 or more.")
         return np.full(len(same_node), float(given)), f"given as {in_bytes(given)}"
     for name, (near, far) in EAGER_LIMITS.items():
         if library.startswith(name):

@@ -99,7 +99,7 @@ def random_graph(n: int, probability: float, *, seed: int, directed: bool = True
     """
     if not 0 < probability <= 1:
         raise ModelError(
-            f"probability = {probability} is no probability of an edge; give more than 0, up to 1."
+            f"probability = {probability} is not a probability of an edge; give more than 0, up to 1."
         )
     n_pairs = n * (n - 1) if directed else n * (n - 1) // 2
     chosen = _each_with(probability, n_pairs, np.random.default_rng(seed))

@@ -35,7 +35,7 @@ The k-th message that a rank gets from another takes the k-th latency of its
 series. The run says everywhere that latencies were injected."""
 
 # Our options and the number of values each takes, besides those of `perfield run`.
-OWN = {"--model": 1, "--trace": 1, "--seed": 1, "--messages": 1, "--series": 1, "--once": 0}
+OWN = {"--model": 1, "--trace": 1, "--seed": 1, "--draws": 1, "--series": 1, "--once": 0}
 TRACE = "perfield-latencies"
 MOST_LATENCIES = 10**8  # of a trace: 400 MB, which every node maps
 
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", metavar="N", type=_seed, default=0, help="the same seed draws the same latencies (0)")
     add(
-        "--messages",
+        "--draws",
         metavar="N",
         type=_number,
         default=16384,
@@ -112,25 +112,25 @@ def trace_of(arguments: argparse.Namespace) -> Path:
     if arguments.model is None:
         if not path.is_file():
             raise CommandError(
-                f"--trace {path} {'is no file' if path.exists() else 'does not exist'}; name the trace of an "
-                "earlier `perfield lab inject --model FILE`."
+                f"--trace {path} {'is not a file' if path.exists() else 'does not exist'}; name the trace of "
+                "an earlier `perfield lab inject --model FILE`."
             )
         read_trace(path)
         return path
     if not path.absolute().parent.is_dir():
-        raise CommandError(f"--trace {path}: {path.parent} is no directory; make it first.")
-    if arguments.series * arguments.messages > MOST_LATENCIES:
+        raise CommandError(f"--trace {path}: {path.parent} is not a directory; make it first.")
+    if arguments.series * arguments.draws > MOST_LATENCIES:
         raise CommandError(
-            f"--series {arguments.series} times --messages {arguments.messages} are more than "
+            f"--series {arguments.series} times --draws {arguments.draws} are more than "
             f"{MOST_LATENCIES:,} latencies; draw fewer: a trace that ends starts again."
         )
     check_new_file(path)
     if path.exists():
         with path.open("rb") as file:
             if not file.read(len(START)).startswith(START.encode()):
-                raise CommandError(f"{path} exists and is no trace of latencies; name another --trace")
+                raise CommandError(f"{path} exists and is not a trace of latencies; name another --trace")
     model, measured_s = latency_model(Path(arguments.model))
-    latency_s, about = drawn(model, arguments.series, arguments.messages, arguments.seed)
+    latency_s, about = drawn(model, arguments.series, arguments.draws, arguments.seed)
     write_trace(path, latency_s, repeats=not arguments.once, about=about)
     for line in sentences(latency_s, model, measured_s, path):
         print(f"perfield lab inject: {line}", file=sys.stderr, flush=True)
@@ -139,7 +139,7 @@ def trace_of(arguments: argparse.Namespace) -> Path:
 
 def _seed(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text} is no number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
     return int(text)
 
 
@@ -158,5 +158,5 @@ def latency_model(path: Path) -> tuple[Model, float]:
 
 def _number(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 1 on")
     return int(text)

@@ -67,7 +67,7 @@ def write_trace(
 def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
     """The latencies of a trace, (n_series, n_messages) in seconds, and what it says of them.
 
-    Raises RegimeError if the file is no trace of this version, OSError if it cannot be read.
+    Raises RegimeError if the file is not a trace of this version, OSError if it cannot be read.
     """
     with safe_open(path, most=None) as file:
         words = file.readline(200).split()
@@ -75,8 +75,8 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
         is_trace = len(words) == 6 and words[:2] == [START.encode(), str(VERSION).encode()]
         if not is_trace or not all(word.isdigit() and len(word) <= 18 for word in words[2:5]):
             raise RegimeError(
-                f"{path} is no trace of latencies of version {VERSION}; `perfield lab inject --model FILE` "
-                "draws one."
+                f"{path} is not a trace of latencies of version {VERSION}; `perfield lab inject --model "
+                "FILE` draws one."
             )
         offset, n_series, n_messages = (int(word) for word in words[2:5])
         file.seek(offset)
@@ -91,7 +91,7 @@ def read_trace(path: Path | str) -> tuple[np.ndarray, dict[str, Any]]:
         about = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise RegimeError(
-            f"{path} has a second line that is no JSON: {error}; draw it again with `perfield lab inject "
+            f"{path} has a second line that is not JSON: {error}; draw it again with `perfield lab inject "
             "--model FILE`."
         ) from error
     return values.reshape(n_series, n_messages) * 1e-9, about

@@ -77,7 +77,7 @@ class Model:
         is_sound = np.isfinite(self.location).all() and (self.scale > 0).all() and (chances >= 0).all()
         if not (is_sound and np.isfinite(self.scale).all() and np.allclose(chances.sum(axis=1), 1)):
             raise RegimeError(
-                "a model has a location that is no number, a scale that is not above 0, or probabilities "
+                "a model has a location that is not a number, a scale that is not above 0, or probabilities "
                 "below 0 or that do not add up to 1; fit it again."
             )
         if not 0 <= self.regime.min() <= self.regime.max() < n or set(self.regime.tolist()) != set(
@@ -114,8 +114,8 @@ class Model:
             version = entries.pop("perfield_regimes")
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise RegimeError(
-                'this is no model of regimes: it has no "perfield_regimes"; `perfield lab regimes RUN --save '
-                "FILE` writes one."
+                'this is not a model of regimes: it lacks "perfield_regimes"; `perfield lab regimes RUN '
+                "--save FILE` writes one."
             ) from None
         if version != VERSION:
             raise RegimeError(

@@ -22,7 +22,7 @@ def places(placement: Placement | None, ranks: np.ndarray, level: str) -> tuple[
     Raises RegimeError for an unknown level, or where the placement is not known.
     """
     if level not in LEVELS:
-        raise RegimeError(f"{level!r} is no level of the machine; give one of {', '.join(LEVELS)}.")
+        raise RegimeError(f"{level!r} is not a level of the machine; give one of {', '.join(LEVELS)}.")
     if placement is None:
         raise RegimeError(
             f"nobody knows the {level} of these ranks; pass the placement of the run, `perfield.topology."

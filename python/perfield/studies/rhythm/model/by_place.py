@@ -52,7 +52,7 @@ def by_level(levels: np.ndarray, values: Mapping[str, float]) -> np.ndarray:
         if name not in LEVELS:
             asked = did_you_mean(name, LEVELS)
             raise ModelError(
-                f"{name!r} is no level; the levels are {in_list(LEVELS, 4)}.{' ' + asked if asked else ''}"
+                f"{name!r} is not a level; the levels are {in_list(LEVELS, 4)}.{' ' + asked if asked else ''}"
             )
     for number in np.unique(levels):
         if LEVELS[number] not in values:

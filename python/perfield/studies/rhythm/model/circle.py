@@ -23,7 +23,7 @@ def phase_circle(phase: xr.DataArray, frame: str | int | None = None) -> xr.Data
     elif frame is not None:
         if isinstance(frame, str) or frame not in whole["oscillator"]:
             raise RhythmError(
-                f'frame = {frame!r} is no rank of these phases; expected None, "mean" or a rank.'
+                f'frame = {frame!r} is not a rank of these phases; expected None, "mean" or a rank.'
             )
         turned = whole - whole.sel(oscillator=frame, drop=True)
     angle = turned.values

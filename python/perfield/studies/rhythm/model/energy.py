@@ -26,8 +26,8 @@ class Pull(Protocol):
 def potential(phase: xr.DataArray, edges: Edges, pull: Callable[[np.ndarray], np.ndarray]) -> xr.DataArray:
     """V(t) = sum_ij T_ij V(theta_j - theta_i)^2, of dimension time, without unit (eq. 14), unwrapped.
 
-    It is 0 where nobody pulls: in a locked state without frustration. It is no energy: it may rise before it
-    falls, and frustrated states keep it. NaN where the phase of an edge's rank is unknown.
+    It is 0 where nobody pulls: in a locked state without frustration. It is not an energy: it may rise before
+    it falls, and frustrated states keep it. NaN where the phase of an edge's rank is unknown.
     """
     return over_edges(phase, edges, lambda x: pull(x) ** 2, "potential", "V(t)")
 

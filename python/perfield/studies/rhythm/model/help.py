@@ -68,8 +68,8 @@ HELP = {
     "potential": Help(
         "V(t) adds up the squared pull along all messages: 0 means that nobody pulls.",
         "Use it to see whether a state is locked, settles, or slips (spikes).",
-        "It is no energy: it may rise before it falls, and it stays above 0 where pulls cancel one another."
-        " The Lyapunov function falls for symmetric topologies.",
+        "It is not an energy: it may rise before it falls, and it stays above 0 where pulls cancel one "
+        "another. The Lyapunov function falls for symmetric topologies.",
         "It works for any number of ranks, but needs the potential of a model.",
     ),
     "order_parameter_rate": Help(

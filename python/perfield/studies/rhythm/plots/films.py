@@ -50,7 +50,7 @@ def film(
     if path.suffix not in ENDINGS:
         raise PlotError(f"{path} ends in '{path.suffix}'; a film ends in {' or '.join(ENDINGS)}.")
     if kind not in KINDS:
-        raise PlotError(f"{kind!r} is no film; expected one of {', '.join(KINDS)}.")
+        raise PlotError(f"{kind!r} is not a film; expected one of {', '.join(KINDS)}.")
     if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
         raise PlotError(
             f"{path} needs ffmpeg, which is not installed; install the Debian package ffmpeg, or make a .gif."
@@ -83,7 +83,7 @@ class _Circle:
         known = [*map(int, shown.phase["oscillator"].values)]
         if frame != "mean" and frame not in known:
             raise PlotError(
-                f"frame = {frame!r} is no rank here; expected 'mean' or one of {min(known)} to {max(known)}."
+                f"frame = {frame!r} is not a rank; expected 'mean' or one of {min(known)} to {max(known)}."
             )
         self.points = rhythm.phase_circle(shown.phase, frame).values
         self.title = figure.text(0.5, 0.93, "", ha="center", fontsize=13)
