@@ -20,6 +20,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from unittest import mock
@@ -27,7 +28,6 @@ from unittest import mock
 FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "faults")]
 import meaning  # noqa: E402
-import numpy as np  # noqa: E402
 from mutations import read_by_all  # noqa: E402
 from verdicts import reported  # noqa: E402
 
@@ -124,10 +124,21 @@ def read(words: tuple[str, ...], folder: Path) -> bool:
 class _Shared(Run):
     """A run that builds each frame once for all commands."""
 
-    def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
-        if (kind, index) not in self.derived:
-            self.derived[kind, index] = super()._build(kind, index, rows)
-        return self.derived[kind, index]
+    def frame(self, number: int) -> Frame:
+        return self.kept(("frame", number), partial(super().frame, number))
+
+    @property
+    def setup(self) -> Frame:
+        return self.kept("setup", lambda: Run.setup.fget(self))
+
+    @property
+    def teardown(self) -> Frame:
+        return self.kept("teardown", lambda: Run.teardown.fget(self))
+
+    def kept(self, key: object, build: Callable[[], Frame]) -> Frame:
+        if key not in self.derived:
+            self.derived[key] = build()
+        return self.derived[key]
 
 
 @lru_cache(maxsize=1)
