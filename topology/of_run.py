@@ -22,9 +22,16 @@ class _Run(Protocol):
 def placement_of(run: _Run) -> Placement:
     """The places of a run's ranks, with the switches between its nodes.
 
-    run : a perfield.run.AnyRun. Never fails for what machine files or network hold; the notes say what is
-    wrong.
+    run : a perfield.run.AnyRun, which keeps its placement; open it again after a change of its machine
+    files. Never fails for what these or the network hold; the notes say what is wrong.
     """
+    kept = getattr(run, "derived", {})
+    if "placement" not in kept:
+        kept["placement"] = _placement(run)
+    return kept["placement"]
+
+
+def _placement(run: _Run) -> Placement:
     machines, unreadable = read_machines(Path(run.path) / "machine", run.path)
     network = network_of(run.path, run.rank_entries, run.info.get("configuration", {}))
     placed = place(run.rank_entries, machines, network)

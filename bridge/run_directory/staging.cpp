@@ -147,15 +147,17 @@ uint64_t move_into_place(const StagedFiles& staged, const char* name, const std:
 // "" if another process had done so before.
 std::string move_all(const std::string& run, const std::string& name, const StagedFiles& staged) {
   HeldBack signal(SIGXFSZ);
-  std::string done;
-  if (!exists(collected_path(run, "stream", name)) && exists(staged.path() + "/stream.pf")) {
-    uint64_t bytes = move_into_place(staged, "mesh.pf", collected_path(run, "mesh", name));
-    bytes += move_into_place(staged, "stream.pf", collected_path(run, "stream", name));
-    done = name + ": " + std::to_string(bytes) + " bytes from " + staged.path();
-  }
+  const std::string mesh = collected_path(run, "mesh", name);
+  const std::string stream = collected_path(run, "stream", name);
+  const bool is_new = !exists(stream) && exists(staged.path() + "/stream.pf");
+  uint64_t bytes = 0;
+  // A mesh without its stream may be of an interrupted collection, and older than the staged one.
+  if (is_new || !exists(mesh)) bytes += move_into_place(staged, "mesh.pf", mesh);
+  if (is_new) bytes += move_into_place(staged, "stream.pf", stream);
   staged.remove();
   unlink_guarded(note_path(run, name));
-  return done;
+  return is_new || bytes ? name + ": " + std::to_string(bytes) + " bytes from " + staged.path()
+                         : "";
 }
 
 std::string not_collected(const std::string& reason, const std::string& run,

@@ -138,17 +138,18 @@ def read_by_all(
     allowed: tuple[type[Exception], ...] = (),
     memory: int = MEMORY,
     seconds: float = math.inf,
+    processes: int | None = None,
 ) -> dict[str, Findings]:
-    """Makes `cases` cases, each from `seed` and its number alone, in as many processes as CPUs; all readers,
-    by name, read each of them, one after another. Each case begins with another reader.
+    """Makes `cases` cases, each from `seed` and its number alone; all readers, by name, read each of them,
+    one after another. Each case begins with another reader.
 
     make(rng, folder) writes the input of a case into an empty folder; a reader may raise `allowed`.
     memory : bytes of address space that a child may add to what this process has. seconds : no case begins
-    later.
+    later. processes : that share the cases; None: as many as CPUs.
     The processor time of a reader is its time. The first of each kind of failure is printed on stderr.
     """
     context = multiprocessing.get_context("fork")
-    workers = os.cpu_count() or 1
+    workers = processes or os.cpu_count() or 1
     findings = {name: Findings() for name in readers}
     work = _Work(make, list(readers.items()), seed, allowed, memory, time.monotonic() + seconds)
     queue = context.SimpleQueue()

@@ -34,6 +34,7 @@ from verdicts import reported  # noqa: E402
 
 import perfield  # noqa: E402
 from perfield import bounded_child, commands  # noqa: E402
+from perfield.commands.paths import perfield_exec  # noqa: E402
 from twins import twin  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
@@ -420,6 +421,69 @@ def read_trace(folder: Path) -> None:
             dict(frame.values)
 
 
+# --- notes of staged files ----------------------------------------------------------------------------------
+
+
+@cache
+def measured_run() -> dict[str, bytes]:
+    """The files of a small run, by path."""
+    with tempfile.TemporaryDirectory() as place:
+        run = twin.write_run(Path(place) / "run", ranks=1, steps=1)
+        facts = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps(facts, indent=2) + "\n")  # as perfield-exec, which reads it
+        return {str(path.relative_to(run)): path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+
+def make_staged(rng: random.Random, folder: Path) -> None:
+    """Writes a run whose files lie on its node, as a note says; files, note or folder changed."""
+    name = "node0-staged-1"
+    there = folder / "node" / f"perfield-{twin.RUN_ID:016x}-{name}"
+    for room in (there, folder / "run" / "stream", folder / "run" / "mesh", folder / "home"):
+        room.mkdir(parents=True, mode=0o700)
+    for path, data in measured_run().items():
+        if not path.endswith(".pf"):
+            (folder / "run" / path).write_bytes(data)
+            continue
+        changed = mutated_bytes(data, rng, data) if rng.random() < 0.3 else data
+        (there / f"{Path(path).parent}.pf").write_bytes(changed)
+        if rng.random() < 0.1:
+            (folder / "run" / Path(path).parent / f"{name}.pf").write_bytes(changed)
+    for file in (there / "notes", folder / "home" / "stream.pf"):
+        file.write_text("the user's")
+    if rng.random() < 0.2:
+        there.chmod(rng.choice((0o777, 0o770, 0o720)))
+    if rng.random() < 0.2:
+        (there / "mesh.pf").unlink(missing_ok=True)
+        rng.choice((os.mkfifo, lambda path: path.symlink_to(folder / "home" / "stream.pf")))(
+            there / "mesh.pf"
+        )
+    leads = rng.choice((there, there, there, folder / "home", folder / "node" / ".." / "home", Path("home")))
+    note = json.dumps({"host": "node0", "directory": str(leads)}).encode()
+    if rng.random() < 0.5:
+        note = changed_json(note.decode(), rng)
+    odd = ("", "../x", "x" * 200, "a b\n", "\udc80")
+    name = rng.choice(odd).replace("/", "") if rng.random() < 0.1 else name
+    (folder / "run" / "stream" / f".staged-{name}").write_bytes(note)
+
+
+def read_staged(folder: Path) -> None:
+    """Moves the files into the run; each stream is still in one of both places, and all else where it was."""
+    found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    files = {path: path.read_bytes() for path in found}
+    words = [str(perfield_exec()), "--collect", str(folder / "run")]
+    ended = subprocess.run(words, cwd=folder, capture_output=True, timeout=60, check=False)
+    if ended.returncode not in (0, 1) or (ended.returncode and not ended.stderr):
+        raise AssertionError(f"ended with {ended.returncode}: {ended.stderr!r}")
+    for path, data in files.items():
+        if path.suffix == ".pf" and path.parent.parent.name == "node":
+            room, (note,) = path.stem, [one for one in files if one.name.startswith(".staged-")]
+            moved = folder / "run" / room / f"{note.name.removeprefix('.staged-')}.pf"
+            if not any(place.is_file() and place.read_bytes() == data for place in (path, moved)):
+                raise AssertionError(f"{path.name} is lost: {ended.stdout!r} {ended.stderr!r}")
+        elif not path.name.startswith(".staged-") and path.read_bytes() != data:
+            raise AssertionError(f"{path} was changed")
+
+
 # --- the fuzzer ---------------------------------------------------------------------------------------------
 
 
@@ -443,6 +507,7 @@ KINDS = {
     "program": Kind(make_program, read_program, program),
     "mesh": Kind(make_mesh, read_mesh, meaning.meshes),
     "list of mesh files": Kind(make_list, read_list),
+    "note of staged files": Kind(make_staged, read_staged, measured_run),
     "OTF2 trace": Kind(make_trace, read_trace, trace),
 }
 

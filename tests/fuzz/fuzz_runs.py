@@ -20,6 +20,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from unittest import mock
@@ -30,9 +31,11 @@ import meaning  # noqa: E402
 from mutations import read_by_all  # noqa: E402
 from verdicts import reported  # noqa: E402
 
-import perfield  # noqa: E402
+import perfield.report  # noqa: E402
 from perfield import commands  # noqa: E402
 from perfield.derived.run import Run  # noqa: E402
+from perfield.report import Report, report  # noqa: E402
+from perfield.run.frame import Frame  # noqa: E402
 from twins import twin  # noqa: E402
 
 MEMORY = 2 << 30  # bytes beyond what the libraries take
@@ -88,8 +91,12 @@ def read(words: tuple[str, ...], folder: Path) -> bool:
     words = tuple(word.replace("RUN", "run").replace("OUT", "out") for word in words)
     words = tuple(str(_other()) if word == OTHER else word for word in words)
     drawn = contextlib.nullcontext() if (folder / "drawn").exists() else _undrawn()
-    once = mock.patch.object(perfield, "open", lambda path: _opened(folder, str(path)))
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), drawn, once:
+    opened = mock.patch.object(
+        perfield, "open", lambda path: _other_run() if Path(path) == _other() else _opened(folder, str(path))
+    )
+    read_once = mock.patch.object(perfield.report, "report", _report)
+    silent = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+    with silent[0], silent[1], drawn, opened, read_once:
         try:
             if words[0] == "serve":
                 _serve(Path(words[1]))
@@ -114,10 +121,43 @@ def read(words: tuple[str, ...], folder: Path) -> bool:
     return is_refused
 
 
-@lru_cache(maxsize=2)  # the changed run and the other
+class _Shared(Run):
+    """A run that builds each frame once for all commands."""
+
+    def frame(self, number: int) -> Frame:
+        return self.kept(("frame", number), partial(super().frame, number))
+
+    @property
+    def setup(self) -> Frame:
+        return self.kept("setup", lambda: Run.setup.fget(self))
+
+    @property
+    def teardown(self) -> Frame:
+        return self.kept("teardown", lambda: Run.teardown.fget(self))
+
+    def kept(self, key: object, build: Callable[[], Frame]) -> Frame:
+        if key not in self.derived:
+            self.derived[key] = build()
+        return self.derived[key]
+
+
+@lru_cache(maxsize=1)
 def _opened(folder: Path, path: str) -> Run:
-    """The run, opened once for all commands. folder : of the case."""
-    return Run(path)
+    """The changed run, opened once for all commands. folder : of the case."""
+    return _Shared(path)
+
+
+@cache
+def _other_run() -> Run:
+    """The other run, opened once for all cases: nothing changes it."""
+    return _Shared(_other())
+
+
+def _report(run: Run, *mesh: str | None) -> Report:
+    """The report of a run, read once for its page, text and JSON."""
+    if "report" not in run.derived:
+        run.derived["report"] = report(run, *mesh)
+    return run.derived["report"]
 
 
 def _undrawn() -> contextlib.AbstractContextManager:
@@ -194,6 +234,7 @@ def main() -> int:
     parser.add_argument("--only", choices=COMMANDS, action="append", help="this command; may be repeated")
     parser.add_argument("--quick", action="store_true", help="leave the commands out that draw for seconds")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no case later")
+    parser.add_argument("--processes", type=int, help="that share the cases (default: one for each CPU)")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="of an earlier run")
     given = parser.parse_args()
     print(f"fuzz_runs.py: --seed {given.seed}", flush=True)
@@ -206,7 +247,8 @@ def main() -> int:
         os.environ["MPLBACKEND"] = "Agg"
         _other()
         meaning.packed_base()  # once for all processes
-        found = read_by_all(make, readers, given.cases, given.seed, (), MEMORY, given.seconds)
+        limits = {"memory": MEMORY, "seconds": given.seconds, "processes": given.processes}
+        found = read_by_all(make, readers, given.cases, given.seed, **limits)
     return not all([reported(name, "runs", of) for name, of in found.items()])
 
 

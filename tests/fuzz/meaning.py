@@ -179,10 +179,9 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
             entry["body"] = _change_bytes(entry["body"], rng)
         elif entry["type"] in ("step", "reference"):
             _change_step(entry["body"], rng)
-        elif entry["type"] == "events":
+        elif entry["type"] == "events" and _are(entry["body"].get("events"), dict):
             _change_number(rng.choice([entry["body"], *entry["body"]["events"]]), rng)
-        elif entry["type"] in ("defined", "paths"):
-            rows = entry["body"]["rows"]
+        elif entry["type"] in ("defined", "paths") and _are(rows := entry["body"].get("rows"), (tuple, list)):
             row = list(rng.choice(rows))
             row[rng.randrange(2)] = rng.choice(ODD_NUMBERS)
             rows.append(tuple(row))
@@ -191,6 +190,11 @@ def changed(rng: random.Random) -> tuple[dict, list[tuple[str, dict]]]:
         if not entries:
             return whole
     return run, entries
+
+
+def _are(rows: Any, kind: type | tuple[type, ...]) -> bool:
+    """Whether these are rows of a table: a changed type may be that of another body."""
+    return isinstance(rows, list) and bool(rows) and all(isinstance(row, kind) for row in rows)
 
 
 def _change_bytes(data: bytes, rng: random.Random) -> bytes:

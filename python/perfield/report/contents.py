@@ -121,7 +121,7 @@ class Report:
     @property
     def is_whole(self) -> bool:
         """Whether the program closed no step, so that one frame covers the whole run."""
-        return len(self.run) > 0 and self.run.frame(0).kind == "whole"
+        return self.run.is_whole
 
     @property
     def n_left_out(self) -> int:

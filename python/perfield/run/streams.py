@@ -144,6 +144,7 @@ class Streams(Rows):
         self._lengths: list[int] = []
         self.places = np.zeros(0, dtype=_EMPTY)
         self.file = np.zeros(0, dtype=np.int64)
+        self._of_type: tuple[np.ndarray, dict[str, np.ndarray]] = self.places, {}
         self.refresh()
 
     def refresh(self) -> bool:
@@ -193,9 +194,15 @@ class Streams(Rows):
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
-        rows = np.flatnonzero(self.places["type"] == TYPES[name])
-        version = self.places["version"][rows]
-        return rows[np.logical_or.reduce([version == known for known in VERSIONS[name]])]
+        if self._of_type[0] is not self.places:  # a refresh replaces it
+            self._of_type = self.places, {}
+        found = self._of_type[1]
+        if name not in found:
+            rows = np.flatnonzero(self.places["type"] == TYPES[name])
+            version = self.places["version"][rows]
+            found[name] = rows[np.logical_or.reduce([version == known for known in VERSIONS[name]])]
+            found[name].setflags(write=False)
+        return found[name]
 
     def json(self, name: str) -> Iterator[tuple[int, dict]]:
         """(rank, body) of the entries of a type whose body is JSON; each is read and parsed once.

@@ -149,6 +149,15 @@ def test_interrupted_collection_is_repeated(killed, stage, collect):
     assert list(stage.iterdir()) == []
 
 
+def test_collected_stream_does_not_cost_its_mesh(killed, stage, collect):
+    staged = Path(json.loads(note(killed).read_text())["directory"])
+    name = note(killed).name.removeprefix(".staged-")
+    shutil.copy(staged / "stream.pf", killed / "stream" / f"{name}.pf")
+    assert collect(killed)[1].startswith("collected  ")
+    is_whole(killed, 3, 5)
+    assert list(stage.iterdir()) == []
+
+
 def test_running_ranks_keep_their_staged_files(program, stage, bin_dir, tmp_path, collect):
     process = subprocess.Popen(
         ["mpirun", "--oversubscribe", "-n", "2", bin_dir / "perfield-exec", program, "8", "wait"],

@@ -60,6 +60,25 @@ def test_record_without_a_field_is_refused(tmp_path):
         read_study(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("t_in", "(8,)f8"), ("alpha", "S8"), ("more", "V4"), ("step", "i4")],
+    ids=["arrays", "text", "raw bytes", "a name of a dimension"],
+)
+def test_column_without_numbers_is_refused(tmp_path, name, kind):
+    folder = write(tmp_path / "a")
+    np.save(folder / "matvec.1.npy", np.zeros(4, list({**dict(KINDS), name: kind}.items())))
+    with pytest.raises(HidingError, match=rf"matvec.1.npy has no numbers of MatVecs in {name};"):
+        read_study(folder)
+
+
+def test_column_that_another_rank_lacks_is_refused(tmp_path):
+    folder = write(tmp_path / "a")
+    np.save(folder / "matvec.0.npy", np.zeros(5, [*KINDS, ("more", "i4")]))
+    with pytest.raises(HidingError, match=r"matvec.1.npy lacks more, unlike .*matvec.0.npy"):
+        read_study(folder)
+
+
 def test_file_that_is_no_array_is_refused(tmp_path):
     folder = write(tmp_path / "a")
     (folder / "matvec.1.npy").write_text("nothing")

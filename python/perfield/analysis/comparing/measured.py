@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class Measured:
         """Number of ranks that closed steps."""
         return len(self.ranks)
 
-    @property
+    @cached_property
     def is_output(self) -> np.ndarray:
         """(n_steps,) bool, the steps that write far more than others."""
         if "io_write_bytes" not in self.sums:
@@ -66,7 +67,7 @@ class Measured:
         """Whether this side is a single step."""
         return int(self.chosen.sum()) == 1
 
-    @property
+    @cached_property
     def compared(self) -> np.ndarray:
         """(n_steps,) bool, the chosen steps without those that write output; a single step always stays."""
         without_output = self.chosen & ~self.is_output

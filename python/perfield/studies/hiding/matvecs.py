@@ -52,6 +52,12 @@ def read_study(path: str | Path) -> xr.Dataset:
     if n == 0:
         raise HidingError(f"{folder} holds no MatVec; let the solver make at least one.")
     names = [name for name in rows[0].dtype.names if name != "matvec"]
+    for rank, row in enumerate(rows):
+        if missing := set(names).difference(row.dtype.names):
+            raise HidingError(
+                f"{files[rank]} lacks {', '.join(sorted(missing))}, unlike {files[0]}; let the solver write "
+                "all of them again."
+            )
     data = {name: (("rank", "step"), np.stack([row[name][:n] for row in rows])) for name in names}
     found = xr.Dataset(data, {"rank": ranks, "step": np.arange(n)}, _attributes(folder))
     for name in SECONDS:
@@ -78,6 +84,11 @@ def _rows(file: Path) -> np.ndarray:
     missing = [name for name in FIELDS if name not in names]
     if missing:
         raise HidingError(f"{file} lacks {', '.join(missing)}; let the solver of this perfield write it.")
+    odd = [name for name in names if name in ("rank", "step") or rows.dtype[name].kind not in "biuf"]
+    if odd:
+        raise HidingError(
+            f"{file} has no numbers of MatVecs in {', '.join(odd)}; let the solver write it again."
+        )
     return rows
 
 

@@ -191,14 +191,13 @@ class _Integration:
 
     def keep(self, solver: DOP853 | RK45 | DelayedRK45) -> None:
         """Keeps phases at the times within the solver's last step."""
-        within = None
-        while self.next < len(self.times) and self.times[self.next] <= solver.t:
-            if self.times[self.next] == solver.t:
-                self.found[self.next] = solver.y
-            else:
-                within = within or solver.dense_output()
-                self.found[self.next] = within(self.times[self.next])
-            self.next += 1
+        inside = slice(self.next, np.searchsorted(self.times, solver.t))
+        if inside.stop > inside.start:
+            solution, times = solver.dense_output(), self.times[inside]
+            delayed = self.past is not None  # whose solution takes one time
+            self.found[inside] = [solution(time) for time in times] if delayed else solution(times).T
+        self.next = int(np.searchsorted(self.times, solver.t, "right"))
+        self.found[inside.stop : self.next] = solver.y
 
     def noise_of_pieces(self) -> Callable[[float], tuple[np.ndarray | None, ...]]:
         """(factor, term) of the noise in the piece around a time; for one piece after the other."""

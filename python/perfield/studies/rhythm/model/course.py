@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.idle_waves import IdleWave
-from perfield.studies.rhythm.model.blocks import Edges, edge_arrays
+from perfield.studies.rhythm.model.blocks import Edges, blocks, edge_arrays
 from perfield.studies.rhythm.model.dataset import TURN
 from perfield.studies.rhythm.model.drift import Drift, common_window, drift
 from perfield.studies.rhythm.model.early_warning import losses_of_rhythm
@@ -191,11 +191,10 @@ def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:
     if edges is None or not len(edges.receiver):
         return found
     receiver, sender, _ = edge_arrays(edges, phase.sizes["oscillator"])
-    for number in range(len(found)):
-        steps = phase.values[:, number] / TURN
+    for part, block in blocks(phase, len(sender)):
+        steps = block / TURN
         distance = np.abs(steps[sender] - steps[receiver])
-        if np.isfinite(distance).any():
-            found[number] = np.nanmax(distance)
+        found[part] = np.fmax.reduce(distance, axis=0)  # which leaves NaN out where it can
     return found
 
 

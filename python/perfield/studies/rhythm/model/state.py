@@ -85,8 +85,9 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
     place = places(whole, position)
     names, groups, fronts = [], [], []
     for _, block in blocks(whole):
-        for periods in np.ascontiguousarray(block.T) / TURN:
-            name, sizes, found = named(periods, place, graph)
+        steps = block / TURN
+        for periods, slope, fit in zip(np.ascontiguousarray(steps.T), *line(steps, place)):
+            name, sizes, found = named(periods, place, graph, (slope, fit))
             names.append(name)
             groups.append(sizes)
             fronts.append(found)
@@ -98,17 +99,19 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
         "fit": ([found.fit for found in fronts], "1", "share of the variance that a line explains"),
         "order": ([found.order for found in fronts], "", "what the line runs along"),
     }
+    columns |= {"known": (whole.notnull().sum("oscillator").values, "1", "ranks with a phase")}
+    variables = {
+        name: (
+            "time",
+            np.array(values),
+            {"units": units, "long_name": text} if units else {"long_name": text},
+        )
+        for name, (values, units, text) in columns.items()
+    }
+    variables |= {"spread": spread(whole), "order_parameter": order_parameter(whole)}
+    variables["entropy"] = entropy(whole, relative=True).drop_vars("bins")
     times = {"time": whole["time"]} if "time" in whole.coords else {}
-    result = xr.Dataset(coords=times, attrs={"ranks": n})
-    for name, (values, units, text) in columns.items():
-        about = {"units": units, "long_name": text} if units else {"long_name": text}
-        result[name] = ("time", np.array(values), about)
-    result["known"] = (
-        whole.notnull().sum("oscillator").assign_attrs(units="1", long_name="ranks with a phase")
-    )
-    result["spread"] = spread(whole)
-    result["order_parameter"] = order_parameter(whole)
-    result["entropy"] = entropy(whole, relative=True).drop_vars("bins")
+    result = xr.Dataset(variables, times, {"ranks": n})
     return result if "time" in phase.dims else result.isel(time=0)
 
 
@@ -148,12 +151,15 @@ def in_steps(periods: float) -> str:
 
 
 def named(
-    periods: np.ndarray, place: np.ndarray, graph: csr_array | None = None
+    periods: np.ndarray, place: np.ndarray, graph: csr_array | None, through: tuple[float, float]
 ) -> tuple[str, list[int], Front]:
-    """Name, sizes of the groups (from behind) and best line of one instant; periods : (oscillator,)."""
+    """Name, sizes of the groups (from behind) and best line of one instant; periods : (oscillator,).
+
+    through : slope and fit of the line along `place`.
+    """
     known = np.isfinite(periods)
     count = int(known.sum())
-    by_number = front(NUMBER, periods, place, 1)
+    by_number = front(NUMBER, periods, place, 1, through)
     if count < 2 or 2 * count < len(periods):
         return PARTLY_KNOWN, [], by_number
     ascending = np.sort(periods[known])
@@ -206,17 +212,23 @@ def others(periods: np.ndarray, place: np.ndarray, graph: csr_array) -> list[Fro
     return [front(name, periods, order, len(orders)) for name, order in orders.items()]
 
 
-def front(name: str, periods: np.ndarray, order: np.ndarray, tried: int) -> Front:
-    """The straight line along one order, of as many as are `tried`."""
-    slope, fit = (float(value[0]) for value in line(periods[:, None], order))
-    known = np.isfinite(periods) & np.isfinite(order)
-    fewest = FEWEST_RANKS if name == NUMBER else FEWEST_DISTANCES
-    is_one = (
-        fit >= FIT
-        and len(np.unique(order[known])) >= fewest
-        and tried * chance(periods[known], order[known]) <= CHANCE
-    )
-    return Front(name, slope, fit, is_one)
+def front(
+    name: str,
+    periods: np.ndarray,
+    order: np.ndarray,
+    tried: int,
+    through: tuple[float, float] | None = None,
+) -> Front:
+    """The straight line along one order, of as many as are `tried`. through : its slope and fit, if known."""
+    slope, fit = through or (value[0] for value in line(periods[:, None], order))
+    is_one = False
+    if fit >= FIT:
+        known = np.isfinite(periods) & np.isfinite(order)
+        fewest = FEWEST_RANKS if name == NUMBER else FEWEST_DISTANCES
+        is_one = (
+            len(np.unique(order[known])) >= fewest and tried * chance(periods[known], order[known]) <= CHANCE
+        )
+    return Front(name, float(slope), float(fit), is_one)
 
 
 def chance(periods: np.ndarray, order: np.ndarray) -> float:
