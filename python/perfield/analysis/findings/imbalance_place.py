@@ -44,7 +44,7 @@ BY_OWN = (
 )
 BY_NUMBERS = (
     "Look at what these ranks have in common in the program: their part of the mesh, a role, files. Describe "
-    "the mesh to perfield, or list the roles (perfield report --attributes), so that it can name what they share."
+    "the mesh to perfield, or list roles (perfield report --attributes), so that it can name what they share."
 )
 
 
