@@ -286,8 +286,12 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   in_finder = finder.number_of(site.identity, site.n_frames, in_a_row, in_finder);
   const bool is_check = is_agreed() && is_check_of_steps(&site);
   const StepFinder::Answer answer = finder.met(in_finder);
-  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder))
-    return tables_->agreed.is_new() ? kAskRanks : kNothing;
+  looks_after_check_ = 0;
+  if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder)) {
+    if (!tables_->agreed.is_new()) return 0;
+    if (answer == StepFinder::Answer::closes) looks_after_check_ = kLooksAfterCheck;
+    return kAskRanks;
+  }
   switch (answer) {
     case StepFinder::Answer::nothing:
       return 0;
@@ -321,6 +325,14 @@ uint64_t CallSites::take_over() noexcept {
   agreed.refuse();
   agreed.wait_for_end();
   return (refuses ? kRefuseSteps : kNothing) | (was_agreed ? kRestartSteps : kNothing);
+}
+
+// To ranks that have not begun, the newest collective operation has closed a step.
+bool CallSites::closes_after_refusal() noexcept {
+  if (looks_after_check_ == 0) return false;
+  looks_after_check_ = 0;
+  take_over();
+  return paced(tables_->finder.steps()) & kCloseStep;
 }
 
 bool CallSites::end_found() noexcept {
@@ -390,11 +402,12 @@ uint64_t CallSites::met_alone(ThreadProfile& s, uint32_t number, uint64_t hits) 
     if (hits > 1 && s.sites.at(0, number).gap.get() == 1) return 0;
     hits = ++site.visits;
   }
+  const bool looks = looks_after_check_ > 1 && --looks_after_check_;
   const HitAnswer answer =
       tables_->agreed.met(number, site.identity, site.n_frames, hits, &site.in_finder[0], [&s] {
         return SeenSoFar{s.messages.by_partner(), s.sites.n_calls};
       });
-  return (answer & kHitAsks ? kAskRanks : kNothing) |
+  return (looks || answer & kHitAsks ? kAskRanks : kNothing) |
          (answer & kHitCloses ? paced(hits / tables_->agreed.every()) : kNothing);
 }
 

@@ -160,6 +160,9 @@ class CallSites {
   bool stop_finding() noexcept;
   // Whether steps were found and closed; and whether they hold when the program ends.
   bool has_found() const noexcept { return found_.load(std::memory_order_relaxed) || is_agreed(); }
+  // Another rank has refused the site that closed steps here. Returns whether the newest collective
+  // operation, which was taken for a check, closes one after all.
+  bool closes_after_refusal() noexcept;
   // A site on which the ranks agree closes steps from now on. Returns whether others did before.
   bool end_found() noexcept;
   bool found_is_right() noexcept;
@@ -196,6 +199,7 @@ class CallSites {
   static constexpr uint32_t kMostKeys = 4096, kSlots = 2 * kMostKeys;
   static constexpr uint32_t kMostFrames = 16 * kMostSites, kMostModules = 255, kLongestPath = 512;
   static constexpr uint32_t kPlaceBits = 1 << 16;
+  static constexpr uint32_t kLooksAfterCheck = 64;
   static constexpr int kCompared = 16;  // return addresses, from the innermost on, by fours
   static constexpr int kMostCleanings =
       16;  // a loop with more sites than room must not clean forever
@@ -286,6 +290,9 @@ class CallSites {
   const SiteHits* hits_ = nullptr;  // of the thread that calls MPI
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;
+  // A collective operation that looked like a check of steps of messages has closed a step on ranks
+  // that have none of these. So their refusal is coming: this rank looks for it so often.
+  uint32_t looks_after_check_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;
   Tables* tables_ = nullptr;
 };

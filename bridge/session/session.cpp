@@ -232,7 +232,11 @@ void Session::ask_ranks_about_steps() noexcept {
       agreed.refuse();  // no memory
     }
     restarts = closed && !agreed.closes();
-    if (restarts) sites.pace().restart();
+    if (restarts) {
+      sites.pace().restart();
+      closes = sites.closes_after_refusal();
+      return;
+    }
     closes = is_first && agreed.has_agreed();
     if (!closes) return;
     restarts |= sites.end_found();

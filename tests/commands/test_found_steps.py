@@ -114,6 +114,14 @@ def test_ranks_that_are_apart_close_the_same_steps(first_run):
 
 
 @WITH_ONE_MPI
+def test_a_refusal_that_comes_late_costs_no_rank_a_step(first_run):
+    """Ranks 1 and 2 refuse a call of the inner loop so late that rank 0 takes a sum for a check of it."""
+    late = "if ((me == 0 && step == 1 && i == 100) || (me && step == 2 && i == 5)) usleep(50000);"
+    run, said = first_run(STEPS.format(body=f"for (int i = 0; i < 2000; ++i) {{ {late} {TO_SELF} }}"))
+    assert run.steps_closed.tolist() == [17] * 3, said
+
+
+@WITH_ONE_MPI
 def test_steps_stay_where_only_collectives_are_followed_after_long(first_run):
     run, said = first_run(STEPS.format(body=f"for (int i = 0; i < 8000; ++i) {{ {TO_SELF} }}"))
     assert run.steps_closed.tolist() == [17] * 3, said
