@@ -51,6 +51,8 @@ def test_report_counts_the_cells_of_a_mesh_that_the_program_wrote(tmp_path, monk
 def test_report_without_vtk_says_what_it_could_not_look_at(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "perfield.pictures.neighbours", raising=False)
     monkeypatch.setitem(sys.modules, "vtkmodules.vtkCommonDataModel", None)
+    without_mesh = report(perfield.open(twin.write_run(tmp_path / "without", mesh=False)))
+    assert not [note for note in without_mesh.notes if "pieces" in note]
     made = report(perfield.open(twin.write_run(tmp_path / "run")))
     assert made.observed.neighbours is None
     (note,) = (note for note in made.notes if "pieces" in note)

@@ -10,6 +10,7 @@ import numpy as np
 
 from perfield import extras
 from perfield.analysis.observed import Observed
+from perfield.configuration import setting
 from perfield.derived.run import Run
 
 if TYPE_CHECKING:
@@ -20,13 +21,15 @@ WITHOUT = "Which pieces of the mesh touch was not checked: that {}"
 
 def mesh_neighbours(run: Run, *mesh: str | None) -> tuple[Touching | None, str]:
     """As `perfield.pictures.neighbours.touching`; where a package is not installed that it needs, None and a
-    sentence. mesh : the arguments of `touching`."""
+    sentence, "" if nobody knows of a mesh. mesh : the arguments of `touching`."""
     try:
         from perfield.pictures.neighbours import touching
 
         return touching(run, *mesh)
     except ImportError as error:
-        return None, WITHOUT.format(extras.words(error))
+        is_described = len(run) > 0 and run.mesh_versions(len(run) - 1).any()
+        is_known = any(mesh) or setting(run, "mesh_path") or is_described
+        return None, WITHOUT.format(extras.words(error)) if is_known else ""
 
 
 def with_cells(observed: Observed, run: Run, *mesh: str | None) -> Observed:
