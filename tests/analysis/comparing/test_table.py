@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -247,7 +249,16 @@ def test_several_steps_take_and_one_takes():
     some = run.of("steps 0 to 19", np.arange(20)), run.of("steps 20 to 39", np.arange(20, 40))
     assert compare(*some).verdict.startswith("steps 20 to 39 take about as long per step as steps 0 to 19")
     one = compare(run.of("step 3", np.array([3])), run.of("step 4", np.array([4])))
-    assert one.verdict.startswith("step 4 takes about as long as step 3")
+    assert one.verdict.startswith("step 4 takes 2.5 % more time than step 3 (-0.9 to 6.0 %), but that may be")
+
+
+def test_steps_that_differ_much_are_not_called_alike_for_want_of_more_of_them():
+    run = measured("", n_steps=40)
+    run.means["step_time_s"][[20, 30, 35]] *= 4.0
+    found = compare(run.of("step 3", np.array([3])), run.of("step 20", np.array([20])))
+    assert re.match(
+        r"step 20 takes \d(\.\d+)? times as long as step 3.*, but that may be chance", found.verdict
+    )
 
 
 def test_frames_count_as_often_as_they_hold_steps():

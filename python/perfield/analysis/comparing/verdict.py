@@ -14,6 +14,7 @@ from perfield.text import in_change
 
 WORTH_REPORTING = 0.01  # of the time of a step
 PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
+ALIKE = 0.05  # steps take about as long if the interval reaches no further from zero
 MOST = 0.5  # of the change, which the sentence then calls most of it
 PARTS = {
     "compute_time_s": "computing",
@@ -67,12 +68,12 @@ def _no_change(before: Measured, after: Measured, change: Change) -> str:
     if not change.difference:
         return f"{after.name} {_take(after)} exactly as long{each} as {before.name}."
     doubt = f"may be chance (probability {_bare(change.chance or 0.0)} %)"
-    if (change.chance or 0.0) < PROBABLE:
+    low, high = change.share_low, change.share_high
+    is_unsure = low is None or high is None or max(abs(low), abs(high)) > ALIKE
+    if is_unsure or (change.chance or 0.0) < PROBABLE:
         return f"{_longer(before, after, change)}, but that {doubt}."
     same = f"{after.name} {_take(after)} about as long{each} as {before.name}"
-    if change.share_low is None or change.share_high is None:
-        return f"{same}; a difference {doubt}."
-    within = f"{in_change(100 * change.share_low)} % to {in_change(100 * change.share_high)} %"
+    within = f"{in_change(100 * low)} % to {in_change(100 * high)} %"
     return f"{same}: the change of {in_change(100 * (change.share or 0.0))} % ({within}) {doubt}."
 
 
