@@ -13,7 +13,7 @@ name. To add one, write a module and add it to QUESTIONS; studies give theirs by
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
@@ -48,6 +48,7 @@ from perfield.analysis.findings import (
     waited_for,
     without_work,
 )
+from perfield.analysis.findings.answer import Answer
 from perfield.analysis.findings.finding import LATE, Finding, Picture
 from perfield.analysis.findings.sight import Sight, of_cost
 from perfield.analysis.findings.windows import in_windows, speaks_of_windows
@@ -103,33 +104,6 @@ QUESTIONS: tuple[ModuleType, ...] = (
 )
 # A late rank comes behind files that explain it.
 WRITERS = ("I/O through few ranks", "I/O by one rank per node", "file calls of few ranks")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to one question.
-
-    missing : fields that the run lacks, so nobody looked; else empty. sight : what would have been found,
-    where nothing was; else None. package : the Python package that is not installed, so nobody looked; else
-    "". elsewhere : kinds of other questions' findings that answer this one, where it has none.
-    """
-
-    question: str
-    findings: tuple[Finding, ...]
-    missing: tuple[str, ...] = ()
-    sight: Sight | None = None
-    package: str = ""
-    elsewhere: tuple[str, ...] = ()
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether somebody looked."""
-        return not self.missing and not self.package
-
-    @property
-    def is_no(self) -> bool:
-        """Whether the answer is no: nothing was found, and what occurs would have been."""
-        return self.sight is not None and self.sight.is_enough
 
 
 def needs(questions: Iterable[ModuleType] = QUESTIONS) -> list[str]:

@@ -25,6 +25,7 @@ from perfield.analysis.places import (
 from perfield.text import in_list
 
 QUESTION = "Do ranks that compute longer have a part of the mesh, or a place in the machine, in common?"
+ANSWERED_BY = ("slow node", "slow switch")
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh", "imbalance of a group")
 NEEDS = ("compute_time_s",)
 LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES)

@@ -73,7 +73,7 @@ def sees(observed: Observed) -> Sight:
         if np.nansum(counts, dtype=float) >= CALLS * observed.n_steps * len(observed.ranks)
     ]
     if not stems:
-        return Sight(f"No region is entered {CALLS} times or more in each step.")
+        return Sight(f"No region is entered {CALLS} times or more in each step.", False)
     tables = [compute_time_in(observed, stem) for stem in stems]
     worst = max(tables, key=lambda table: differences(table).visible)
     return of_ranks(observed, worst, "computes in a region")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfield.analysis.findings import Answer
+    from perfield.analysis.findings.answer import Answer
     from perfield.analysis.observed import Observed
 
 # Not options and names (--steps, perfield_step), commands, time steps, and ranks that march in step.
