@@ -135,8 +135,8 @@ def test_tiny_messages_beside_large_ones_are_reported():
     mixed = [(4, 5, 60 * 100 + large, 60 * 100 * 8 + large * 1_000_000, 0, 60 * 100)]
     (finding,) = tiny(mixed, p2p_s=0.02)
     assert finding.words == (
-        "Many tiny messages go from rank 4 to rank 5: 100 per step, of less than 512 B each, in addition to larger "
-        "ones."
+        "Many tiny messages go from rank 4 to rank 5: 100 per step, of less than 512 B each, in addition "
+        "to larger ones."
     )
     assert tiny([(*mixed[0][:5], 60 * 19)], p2p_s=0.02) == []
 

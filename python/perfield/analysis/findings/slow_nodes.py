@@ -51,9 +51,9 @@ def find(observed: Observed) -> Iterator[Finding]:
         words=f"{start(who)} {'is' if one else 'are'} slow: all {len(ranks)} ranks there compute "
         f"{slow.ratio:.3g} times as long{per_cell} as the others.{more}",
         saved_s=saved,
-        remedy=f"Run without {'it' if one else 'them'} (sbatch --exclude). If these ranks are then as fast as "
-        "the others, compare clock rate, temperature, memory and other jobs with those of other nodes "
-        "(turbostat, STREAM, top); if they are still slow, look at their work.",
+        remedy=f"Run without {'it' if one else 'them'} (sbatch --exclude). If these ranks are then as fast "
+        "as the others, compare clock rate, temperature, memory and other jobs with those of other "
+        "nodes (turbostat, STREAM, top); if they are still slow, look at their work.",
         picture=Picture("machine", "compute_time_s"),
         ranks=ranks,
         hosts=hosts,
