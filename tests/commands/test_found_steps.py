@@ -77,7 +77,7 @@ def test_first_run_has_the_time_steps_of_the_outer_loop(first_run, perfield_cli)
     found = re.search(
         r"perfield: a step ends at each return of (Allreduce@sum-[0-9a-f]{4}) \(.*?\): 17 steps,", said
     )
-    assert found and ", and 3 steps before them in setup" in said, said
+    assert found and ", after 3 steps that showed the loop and count as setup" in said, said
     assert "If that is not your time step" not in said  # the exchanges come three to a step
     table = perfield_cli("steps", run.path).stdout
     assert f"A step ends at each return of {found[1]}" in table
@@ -253,7 +253,7 @@ def test_ranks_agree_on_a_loop_without_collective_operations(first_run):
     assert sent(run) == [[1, 1, 1]] * 30
     assert run.setup.values["sent_count"].tolist() == [10] * 3
     assert re.search(
-        r"perfield: a step ends at each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?\): 30 steps, and 10 steps",
+        r"perfield: a step ends at each return of Sendrecv@\w+-[0-9a-f]{4} \(.*?\): 30 steps, after 10 steps",
         said,
     )
 

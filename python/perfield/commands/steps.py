@@ -194,13 +194,13 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         which = f"after every {returns} returns"
     said = f"a step ends {which} of {named[site]} ({where(site, lines)}"
     said += "" if ends else "; other calls there on some ranks"
-    said += f"): {counted(closed, 'step')}, and {before} before them in setup"
+    said += f"): {counted(closed, 'step')}, after {before} that showed the loop and count as setup"
     if (every := body.get("found_every", 1)) > 1:
         returns *= every
         said += f" (later steps hold {returns:,} returns each: to close each step would slow the program)"
     if others:
         choices = (f"{_setting(each, named)} for {each.closes} steps" for each in others.values())
-        said += f". If that is not your time step: perfield steps --use {' or '.join(choices)}"
+        said += f". If that is not your time step: perfield steps {run.path} --use {' or '.join(choices)}"
     return said
 
 

@@ -202,9 +202,11 @@ def _parts(report: Report) -> Section | None:
         for part in report.parts
         if part.time_s > 0
     )
+    learned = max((body.get("found_in_setup", 0) for body in report.run.sites.values()), default=0)
+    first = f", with {counted(learned, 'step')} that showed where steps end" if learned else ""
     note = (
-        "setup: from the start of measuring to the first step; teardown: after the last step; times: means "
-        "of the ranks; who waits: ranks that wait for half of it or more"
+        f"setup: from the start of measuring to the first step{first}; teardown: after the last step; times: "
+        "means of the ranks; who waits: ranks that wait for half of it or more"
     )
     table = Table(("part", ">time", ">of the run", "who waits"), rows, note)
     return Section("parts", "Setup, steps and teardown", tables=(table,))
