@@ -45,13 +45,15 @@ inline int utf8_length(const std::string& text, size_t at) {
 }
 
 // The text for a message: `?` in place of bytes that are no character or control a terminal.
-inline std::string legible(const std::string& text) {
+// is_line: ends of lines are such bytes, too.
+inline std::string legible(const std::string& text, bool is_line = true) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const auto length = static_cast<size_t>(utf8_length(text, at));
     const auto byte = static_cast<unsigned char>(text[at]);
-    const bool shown = length > 1 ? byte != 0xC2 || static_cast<unsigned char>(text[at + 1]) >= 0xA0
-                                  : length == 1 && byte >= ' ' && byte != 0x7f;
+    const bool shown =
+        length > 1 ? byte != 0xC2 || static_cast<unsigned char>(text[at + 1]) >= 0xA0
+                   : length == 1 && ((byte >= ' ' && byte != 0x7f) || (byte == '\n' && !is_line));
     out += shown ? text.substr(at, length) : "?";
     at += length ? length : 1;
   }

@@ -89,7 +89,8 @@ void warn_once_per_node(const std::string& topic, const std::string& sentence) n
   try {
     rank_log().line("warned     " + sentence);
     if (!is_first("reported", topic)) return;
-    print("perfield: " + legible(sentence) + "\n");
+    print("perfield: " + legible(sentence, false) +
+          "\n");  // commands to copy have lines of their own
   } catch (...) {
     // no memory for a sentence: prints nothing
   }

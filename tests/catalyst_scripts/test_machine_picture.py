@@ -132,7 +132,7 @@ def test_the_rank_that_stands_out_is_named_with_host_core_and_value(looks):
     assert not any(text.startswith("rank") for text in looks("two nodes")["of_messages"])
     assert {"a", "b"} <= set(texts), "planes carry the names of their hosts"
     assert any("thick at the sender" in text for text in texts)
-    assert not any("scheduler" in text for text in texts)
+    assert not any("scheduling" in text for text in texts)
 
 
 @pytest.mark.parametrize("machine", OF_MACHINES)
@@ -309,7 +309,7 @@ bars = machine_picture.layout_filter.leaves(shown)["measurements"]
 result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
     texts, spans = in_paraview(script, tmp_path / "pictures")
-    [reported] = [text for text in texts if "scheduler" in text]
+    [reported] = [text for text in texts if "scheduling" in text]
     assert reported.startswith("4 ranks on 2 PUs, unbound: times include scheduling")
     widths = [right - left for left, right in spans]
     assert widths == pytest.approx([widths[0]] * 4) and spans == sorted(spans), "side by side, none on top"

@@ -24,6 +24,7 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology
+from perfield.pictures.line_choice import LineChoice
 from perfield.topology import hostfile, placement_of
 
 HASWELL = "pack:2 [numa(memory=64GB)] l3:1(size=30MB) l2:12(size=256kB) l1d:1(size=32kB) core:1 pu:1"
@@ -133,7 +134,7 @@ def test_addresses_of_ranks_serve_where_scontrol_is_missing(run, tmp_path):
 
 
 def test_picture_shows_the_switches_and_the_way_of_each_message(run):
-    picture = topology(run, run.frame(2))
+    picture = topology(run, run.frame(2), lines=LineChoice(most=100))
     level = vtk_to_numpy(picture.switches.GetCellData().GetArray("level"))
     assert sorted(level.tolist()) == [0, 0, 1]
     assert picture.links.GetNumberOfCells() == 4 + 2

@@ -39,7 +39,7 @@ def test_frame_is_uneven_where_ranks_of_a_group_may_have_done_different_steps(
 
 def test_ranks_of_uneven_frames_are_not_compared(tmp_path, capsys):
     run = make(tmp_path / "run", [4, 4, 3])
-    assert commands.main(["info", str(run.path), "--steps", "2"]) == 0
+    assert commands.main(["info", str(run.path), "--steps", "2:4"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split()[-1] == "uneven"
     assert printed[1].split()[0] == "2" and printed[1].split()[-1] == "uneven"

@@ -32,11 +32,11 @@ def test_the_rank_that_is_costly_in_one_run_only_is_named(compared, planted_run)
 def test_an_output_step_is_longer_by_what_it_writes(compared, planted_run):
     found = compared(planted_run("output").cwd / "perfield-run", "--steps", "19", "20")
     rows = {row["key"]: row for row in found["rows"]}
-    assert found["verdict"].startswith("step 20 (frame 19) takes "), found["verdict"]
+    assert found["verdict"].startswith("step 20 takes "), found["verdict"]
     assert "; most of it in write, and most of it computing" in found["verdict"]
     assert rows["io_write_bytes"]["before"] == 0 and rows["io_write_bytes"]["beyond_chance"]
     assert not rows["sent_bytes"]["beyond_chance"]
-    assert "step 20 (frame 19) writes output" in found["notes"]
+    assert "step 20 writes output" in found["notes"]
 
 
 def test_the_halves_of_a_run_have_their_output_steps_compared_apart(compared, planted_run):

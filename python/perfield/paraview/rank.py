@@ -19,10 +19,10 @@ from perfield.paraview.runs import (
     some_cells,
 )
 from perfield.paraview.tubes import TUBES, as_tubes
-from perfield.pictures.geometry_picture import geometry_messages
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.lines import Pairs, pairs_of
 from perfield.pictures.overview import Overview
+from perfield.pictures.piece_messages import geometry_messages
 from perfield.pictures.topology_picture import topology
 from perfield.pictures.topology_polydata import attach_names
 from perfield.run import Frame

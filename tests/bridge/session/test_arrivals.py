@@ -386,7 +386,8 @@ def test_events_beyond_the_log_are_lost_and_reported(recorded):
     assert run.row(0, "recv")["count"] == 30_000
     assert run.end()["lost_events"] == 2 * (30_000 - kept)
     assert (
-        f"{2 * (30_000 - kept)} messages and collective operations of logged steps found no room" in run.said
+        f"{2 * (30_000 - kept):,} messages and collective operations of logged steps found no room"
+        in run.said
     )
     assert run.said.count("found no room") == 1
 

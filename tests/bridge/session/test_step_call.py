@@ -301,7 +301,10 @@ def test_calls_beyond_the_tables_are_counted_and_reported(measured):
     assert len(loop) > 3000
     assert body["not_followed"] == 3 * (4000 - len(loop))
     assert body["places_not_followed"] == pytest.approx(4000 - len(loop), rel=0.05)  # counted by a hash
-    assert f"{body['not_followed']} MPI calls at {body['places_not_followed']} further sites" in result.stderr
+    assert (
+        f"{body['not_followed']:,} MPI calls at {body['places_not_followed']:,} further sites"
+        in result.stderr
+    )
 
 
 def test_loop_with_more_sites_than_room_gives_up_cleaning(measured):

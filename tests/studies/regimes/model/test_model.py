@@ -50,7 +50,7 @@ def test_a_model_survives_its_file():
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "3"])
 def test_a_file_that_is_no_model_is_reported(text):
-    with pytest.raises(RegimeError, match="no model of regimes"):
+    with pytest.raises(RegimeError, match="not a model of regimes"):
         Model.from_json(text)
 
 
