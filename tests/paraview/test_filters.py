@@ -181,7 +181,7 @@ def test_layout_moves_a_machine_and_keeps_its_values(run_path):
         (statistics_table.make, {"array": " "}, "Array is empty"),
         (rank.make, {"rank": 6}, "no rank 6; it has ranks 0 to 5"),
         (difference.make, {}, "got 1 input, but needs two"),
-        (layout.make, {}, "no picture of a machine. Choose 'machine'"),
+        (layout.make, {}, "not a picture of a machine. Choose 'machine'"),
     ],
 )
 def test_bad_input_is_reported_with_what_to_do(run_path, make, parameters, text):
