@@ -115,3 +115,8 @@ def test_looking_for_perfield_in_a_python_imports_nothing_from_the_current_direc
     result = perfield_cli(*words, cwd=planted)
     assert marks(planted) == []
     assert "/usr/bin/python3 has no perfield, so the program cannot import it" in result.stderr
+
+
+def test_doctor_imports_nothing_from_the_current_directory(planted, perfield_cli):
+    result = perfield_cli("doctor", cwd=planted)
+    assert marks(planted) == [] and "Open MPI" in result.stdout, result.stdout

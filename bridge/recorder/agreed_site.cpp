@@ -37,6 +37,7 @@ bool AgreedSite::may_propose(uint64_t identity, uint16_t depth, uint8_t* in_find
   const bool is_chosen = *in_finder != StepFinder::kNone && *in_finder == finder_.chosen();
   n_alone_ += is_chosen;
   if (!is_chosen || identity == identity_) return false;
+  if (is_behind_steps_ && !is_alone()) return false;
   if (looks_at_ != identity) period_.restart();
   looks_at_ = identity;
   return true;
@@ -57,7 +58,7 @@ bool AgreedSite::propose(uint64_t identity, uint64_t hits) noexcept {
 HitAnswer AgreedSite::answer(uint32_t site, uint64_t hits, bool wishes) noexcept {
   bool asks = wishes;
   if (proposes_ && closes_ && site == site_ &&
-      hits == every_ * kAgain * proposed_at(first_ / every_)) {
+      hits == every_ * kAgain * proposed_at(first_step())) {
     wish_ = {identity_, every_ * first_after(hits / every_), 0, every_};
     asks = true;
   }

@@ -89,8 +89,8 @@ void warn_once_per_node(const std::string& topic, const std::string& sentence) n
   try {
     rank_log().line("warned     " + sentence);
     if (!is_first("reported", topic)) return;
-    print("perfield: " + legible(sentence, false) +
-          "\n");  // commands to copy have lines of their own
+    const bool is_line = false;  // commands to copy have lines of their own
+    print("perfield: " + legible(sentence, is_line) + "\n");
   } catch (...) {
     // no memory for a sentence: prints nothing
   }

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfield.child_python import run_code
+
 # By name of the library, as perfield-exec chooses (bridge/launcher/preload.cpp). Cray names its own after the
 # compiler, too.
 INTERFACES = (
@@ -42,7 +44,7 @@ class Library:
 
     def version(self) -> str:
         """Name and version, as "Open MPI 4.1.4". Raises OSError if the library cannot be loaded."""
-        ask = [sys.executable, "-c", ASK, str(self.path)]
+        ask = run_code(sys.executable, ASK, str(self.path))
         try:
             answer = subprocess.run(
                 ask, capture_output=True, text=True, errors="replace", check=False, timeout=30

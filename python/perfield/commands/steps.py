@@ -180,10 +180,10 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     site = next((each for each in candidates.sites(run) if each.hash == body["found"]), None)
     if site is None:  # a damaged entry
         return ""
-    n_steps, hits = (n_found, ends.hits) if ends else (n_found, n_found)
+    hits = ends.hits if ends else n_found
     others: dict[int, Candidate] = {}  # by number of steps
     for each in found:
-        if each.is_regular and each.steps != n_steps and len(others) < MOST_OTHERS:
+        if each.is_regular and each.steps != n_found and len(others) < MOST_OTHERS:
             others.setdefault(each.steps, each)
     shown = [site, *(each.site for each in others.values())]
     lines = _lines(shown)
