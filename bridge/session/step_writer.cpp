@@ -217,15 +217,18 @@ void StepWriter::events(uint64_t step, const EventLog::Taken& taken) noexcept {
 }
 
 // Samples may take an eighth of the space. Each time half of what is left of that is used, the
-// source takes half as many, so that they never end.
+// source takes half as many, and what would take more than half of it is refused, so that they
+// never end.
 perfield_samples_answer StepWriter::samples(const perfield_samples& taken) noexcept {
   if (spans_.is_full()) return PERFIELD_SAMPLES_REFUSED;
   unsigned char* const at = stream_.begin(EntryType::samples, 0, kMostBytesOfSamples);
   if (!at) return PERFIELD_SAMPLES_REFUSED;
   const SamplesStart start{0, 0, taken.period_ns, taken.n_words ? taken.words[0] : 0, taken.lost};
   const size_t bytes = pack_samples(start, taken.words, taken.n_words, at);
-  const uint64_t part = (share_.left_before_end(this->taken()) + samples_bytes_) / 8;
-  if (samples_bytes_ + bytes > part || !stream_.end(bytes)) return PERFIELD_SAMPLES_REFUSED;
+  const uint64_t part = share_.left_before_end({}) / 8;
+  const uint64_t room =
+      std::min(share_.left_before_end(this->taken()), part - std::min(part, samples_bytes_));
+  if (2 * bytes > room || !stream_.end(bytes)) return PERFIELD_SAMPLES_REFUSED;
   samples_bytes_ += bytes + sizeof(EntryHeader);
   spans_.also_written(bytes + sizeof(EntryHeader), share_.left(this->taken()));
   flush_when_due();

@@ -26,6 +26,7 @@ using namespace perfield::sampling;
 constexpr const char* kSource = "sampling";
 constexpr uint64_t kTakeFirst_ns = 1'000'000, kTakeEvery_ns = 500'000'000;
 constexpr size_t kMostWords = 4096;  // of an entry, as in format/samples.hpp
+constexpr size_t words_of_sample(const uint64_t* words) { return 3 + uint32_t(words[1]); }
 constexpr uint64_t kLongestPeriod_ns = 100'000'000'000;
 // The period is a little shorter than asked for, so that it has no common measure with the steps.
 constexpr double kOutOfStep = 0.98766;
@@ -67,6 +68,42 @@ void take_longer_periods() noexcept {
   set_period(period_ns);
 }
 
+size_t samples_in(const uint64_t* words, size_t n) noexcept {
+  size_t count = 0;
+  for (size_t k = 0; k < n; k += words_of_sample(words + k)) ++count;
+  return count;
+}
+
+// Drops every second sample. Returns how many words are left.
+size_t keep_half(uint64_t* words, size_t n) noexcept {
+  size_t kept = 0, n_words = 0;
+  bool keeps = true;
+  for (size_t k = 0; k < n; k += n_words, keeps = !keeps) {
+    n_words = words_of_sample(words + k);
+    if (!keeps) continue;
+    memmove(words + kept, words + k, n_words * sizeof *words);
+    kept += n_words;
+  }
+  return kept;
+}
+
+// Writes the samples, or as many of them as there is room for, each of which then counts more.
+perfield_samples_answer write(uint64_t* words, size_t n, uint64_t each_ns,
+                              uint64_t n_lost_now) noexcept {
+  for (uint64_t stands_for = 1;; stands_for *= 2) {
+    const perfield_samples taken{words, n, stands_for * each_ns, n_lost_now};
+    const perfield_samples_answer answer = perfield_source_samples(&taken);
+    if (answer != PERFIELD_SAMPLES_REFUSED)
+      return stands_for > 1 ? PERFIELD_SAMPLES_FEWER : answer;
+    const size_t left = keep_half(words, n);
+    if (left == n) {
+      n_lost.fetch_add(stands_for * samples_in(words, n), std::memory_order_relaxed);
+      return answer;
+    }
+    n = left;
+  }
+}
+
 // Returns whether half as many would be enough.
 bool hand_in(bool is_sparse) noexcept {
   static uint64_t words[kMostWords];
@@ -76,12 +113,8 @@ bool hand_in(bool is_sparse) noexcept {
     const uint64_t n_lost_now = lost();
     n_lost.fetch_add(n_lost_now, std::memory_order_relaxed);
     if (!n && !n_lost_now) break;
-    const perfield_samples taken{words, n, is_sparse ? kSparser * period_ns : period_ns,
-                                 n_lost_now};
-    const perfield_samples_answer answer = perfield_source_samples(&taken);
-    is_much = is_much || answer != PERFIELD_SAMPLES_WRITTEN;
-    for (size_t k = 0; answer == PERFIELD_SAMPLES_REFUSED && k < n; k += 3 + uint32_t(words[k + 1]))
-      n_lost.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t each_ns = is_sparse ? kSparser * period_ns : period_ns;
+    is_much = write(words, n, each_ns, n_lost_now) != PERFIELD_SAMPLES_WRITTEN || is_much;
   }
   return is_much;
 }

@@ -133,12 +133,14 @@ def test_without_the_setting_nothing_is_sampled(shares):
 
 @WITH_ONE_MPI
 def test_samples_keep_to_their_part_of_record_limit(shares):
-    # Some of the samples fill half of their part: a kernel that is busy takes fewer.
-    run, _ = shares(400, env={"PERFIELD_RECORD_LIMIT": "200000", "PERFIELD_SAMPLE": "10000"})
+    run, result = shares(400, env={"PERFIELD_RECORD_LIMIT": "200000", "PERFIELD_SAMPLE": "10000"})
     size = sum(file.stat().st_size for file in (run.path / "stream").iterdir())
     assert size <= 1.05 * 200_000
     periods = run.samples().compute()["time_s"] / run.samples().compute()["count"]
     assert periods.max() > 1.9 * periods.min()  # fewer samples, each of which counts more
+    used = float(run.steps["cpu_user_time_s"].sum())
+    assert run.samples().compute()["time_s"].sum() == pytest.approx(used, rel=0.15)  # up to the end
+    assert "samples of functions found no room" not in result.stderr
 
 
 @WITH_ONE_MPI
