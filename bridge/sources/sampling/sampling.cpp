@@ -93,8 +93,7 @@ perfield_samples_answer write(uint64_t* words, size_t n, uint64_t each_ns,
   for (uint64_t stands_for = 1;; stands_for *= 2) {
     const perfield_samples taken{words, n, stands_for * each_ns, n_lost_now};
     const perfield_samples_answer answer = perfield_source_samples(&taken);
-    if (answer != PERFIELD_SAMPLES_REFUSED)
-      return stands_for > 1 ? PERFIELD_SAMPLES_FEWER : answer;
+    if (answer != PERFIELD_SAMPLES_REFUSED) return stands_for > 1 ? PERFIELD_SAMPLES_FEWER : answer;
     const size_t left = keep_half(words, n);
     if (left == n) {
       n_lost.fetch_add(stands_for * samples_in(words, n), std::memory_order_relaxed);
