@@ -17,13 +17,6 @@ constexpr uint32_t kEachTime = 64, kPart = 16;
 
 // A rank that is ahead looks for the proposal once more before that step.
 constexpr uint64_t kAhead = 2 * kApart;
-uint64_t first_after(uint64_t steps) { return steps + 2 * (steps / kPart) + kAhead; }
-uint64_t proposed_at(uint64_t first) {
-  if (first <= kAhead) return 0;
-  uint64_t steps = (first - kAhead) / (kPart + 2) * kPart;
-  for (uint32_t n = 0; n < kPart + 2 && first_after(steps) < first; ++n) ++steps;
-  return steps;
-}
 
 }  // namespace
 
@@ -32,8 +25,9 @@ bool AgreedSite::may_propose(uint64_t identity, uint16_t depth, uint8_t* in_find
   *in_finder = finder_.number_of(identity, depth, false, *in_finder);
   const uint8_t before = finder_.chosen();
   finder_.met(*in_finder);
-  if (finder_.chosen() != before) n_alone_ = 0;
+  if (finder_.chosen() != before) n_alone_ = n_calls_around_ = 0;
   ++n_calls_alone_;
+  ++n_calls_around_;
   const bool is_chosen = *in_finder != StepFinder::kNone && *in_finder == finder_.chosen();
   n_alone_ += is_chosen;
   if (!is_chosen || identity == identity_) return false;
@@ -49,21 +43,34 @@ bool AgreedSite::propose(uint64_t identity, uint64_t hits) noexcept {
   const bool is_far_apart = finder_.shortest_gap(finder_.chosen()) >= kFarApart;
   const uint64_t every = is_far_apart ? 1 : period_.period();
   if (every == 0) return false;
-  wish_ = {identity, every * first_after(hits / every), 0, every};
+  wish_for(identity, hits, every);
   in_finder_ = finder_.chosen();
   finder_.keep_chosen();
   return true;
 }
 
+// From a step on before which each rank looks twice. The hits come as lately, or as in the whole
+// run.
+void AgreedSite::wish_for(uint64_t identity, uint64_t hits, uint64_t every) noexcept {
+  const uint64_t unseen = pause() - 1;
+  const auto passed = [unseen](uint64_t n, uint64_t calls) {
+    return calls ? unseen * n / calls : 0;
+  };
+  const uint64_t between =
+      std::max(passed(n_alone_, n_calls_around_), passed(hits, n_calls_)) / every;
+  wish_ = {identity, every * (hits / every + 2 * between + kAhead), 0, every, between};
+}
+
+uint32_t AgreedSite::pause() const noexcept { return n_calls_ < kEachTime ? 1 : n_calls_ / kPart; }
+
 HitAnswer AgreedSite::answer(uint32_t site, uint64_t hits, bool wishes) noexcept {
   bool asks = wishes;
-  if (proposes_ && closes_ && site == site_ &&
-      hits == every_ * kAgain * proposed_at(first_step())) {
-    wish_ = {identity_, every_ * first_after(hits / every_), 0, every_};
+  if (proposes_ && closes_ && site == site_ && hits == every_ * kAgain * proposed_at_) {
+    wish_for(identity_, hits, every_);
     asks = true;
   }
   if (++n_calls_ == next_look_) {
-    next_look_ += n_calls_ < kEachTime ? 1 : n_calls_ / kPart;
+    next_look_ += pause();
     asks = true;
   }
   const bool ends_step = site == site_ && hits % every_ == 0;
@@ -75,7 +82,7 @@ bool AgreedSite::is_alone() const noexcept {
   if (n_alone_ < kEvenHits && n_calls_alone_ < kEvenCalls) return false;
   return !is_behind_steps_ ||
          n_calls_alone_ >=
-             std::max<uint64_t>(kFewestBehind, uint64_t{kTimesBehind} * longest_alone_);
+             std::max<uint64_t>(kFewestBehind, uint64_t{kTimesBehind} * second_longest_);
 }
 
 StepProposal AgreedSite::take_wish() noexcept {
@@ -84,12 +91,17 @@ StepProposal AgreedSite::take_wish() noexcept {
   return wish;
 }
 
-// Since its last look, this rank made a sixteenth of its calls at most, and rank 0 its proposal.
+// Since its last look, this rank made so many steps at most, and rank 0 its proposal.
 bool AgreedSite::fits(const StepProposal& proposal, uint64_t hits) noexcept {
-  const uint64_t first = proposal.first / proposal.every, then = proposed_at(first);
+  const uint64_t first = proposal.first / proposal.every, then = proposal.made_at();
   const uint64_t steps = hits / proposal.every;
-  return first > kAhead && steps < first && steps + kApart >= then &&
-         steps - steps / kPart <= then + kApart;
+  return then > 0 && steps < first && steps + kApart >= then &&
+         steps <= then + proposal.between + kApart;
+}
+
+uint64_t StepProposal::made_at() const noexcept {
+  const uint64_t ahead = 2 * between + kAhead, step = first / every;
+  return step > ahead ? step - ahead : 0;
 }
 
 bool AgreedSite::agree(const StepProposal& proposal, uint32_t site, uint64_t hits) noexcept {
@@ -100,6 +112,7 @@ bool AgreedSite::agree(const StepProposal& proposal, uint32_t site, uint64_t hit
   identity_ = proposal.identity;
   first_ = proposal.first;
   every_ = proposal.every;
+  proposed_at_ = proposal.made_at();
   site_ = agrees ? site : kNone;
   closes_ = is_first_ = false;
   return agrees;

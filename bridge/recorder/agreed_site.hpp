@@ -2,7 +2,7 @@
 //
 // agreed_site.hpp - the call site that closes steps where the program's loop has no collective
 // operation of all ranks. Rank 0 looks for a site whose hits come evenly (StepFinder), and proposes
-// it from a hit on that lies an eighth further ahead. A rank that takes other branches there, as
+// it from a hit on before which all ranks will look. A rank that takes other branches there, as
 // even and odd ones do that send and receive in turn, chooses another call of the same function.
 // A rank that has hit none about as often refuses, now or when rank 0 asks again at four times as
 // many hits: it has other numbers of neighbours in a loop over them. Several hits may make a step
@@ -24,6 +24,10 @@ struct StepProposal {
   uint64_t first = 0;     // its hit that closes the first step; 0: none
   uint64_t level = 0;     // of the site; see CallSite
   uint64_t every = 1;     // hits that make a step
+  uint64_t between = 0;   // steps between two looks of a rank
+
+  // The step at which it was made.
+  uint64_t made_at() const noexcept;
 };
 
 // What a thread has done when it hits a site; see SitePeriod.
@@ -55,11 +59,12 @@ class AgreedSite {
   }
   // A collective operation of all ranks was called: the loop may be another one.
   void met_by_all() noexcept {
+    second_longest_ = std::max(second_longest_, std::min(longest_alone_, n_calls_alone_));
     longest_alone_ = std::max(longest_alone_, n_calls_alone_);
-    n_alone_ = n_calls_alone_ = 0;
+    n_alone_ = n_calls_alone_ = n_calls_around_ = 0;
   }
   // Such operations end steps. So this rank proposes nothing until their loop has ended: many calls
-  // come without one, and many times as many as before.
+  // come without one, and many times as many as twice before.
   void wait_for_end() noexcept { is_behind_steps_ = true; }
 
   // --- by the session, where met() asks
@@ -106,6 +111,9 @@ class AgreedSite {
  private:
   bool may_propose(uint64_t identity, uint16_t depth, uint8_t* in_finder) noexcept;
   bool propose(uint64_t identity, uint64_t hits) noexcept;
+  void wish_for(uint64_t identity, uint64_t hits, uint64_t every) noexcept;
+  // Calls until the next look for a proposal.
+  uint32_t pause() const noexcept;
   HitAnswer answer(uint32_t site, uint64_t hits, bool wishes) noexcept;
   // Whether enough calls came without a collective operation of all ranks.
   bool is_alone() const noexcept;
@@ -114,9 +122,11 @@ class AgreedSite {
   SitePeriod period_;      // of the site that this rank would propose
   uint64_t looks_at_ = 0;  // that site
   StepProposal wish_;
-  uint64_t identity_ = 0, first_ = 0, every_ = 1;
+  uint64_t identity_ = 0, first_ = 0, every_ = 1, proposed_at_ = 0;
   uint32_t site_ = kNone, n_calls_ = 0, next_look_ = kFirstLook, n_alone_ = 0;
-  uint32_t n_calls_alone_ = 0, longest_alone_ = 0, n_looks_ = 0;
+  // n_alone_ of n_calls_around_ hit the site that this rank would propose.
+  uint32_t n_calls_around_ = 0, n_calls_alone_ = 0, longest_alone_ = 0, second_longest_ = 0,
+           n_looks_ = 0;
   uint8_t in_finder_ = StepFinder::kNone;  // what this rank has proposed
   bool proposes_, closes_ = false, is_first_ = false, is_behind_steps_ = false;
 

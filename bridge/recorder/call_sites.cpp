@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "platform/hash.hpp"
 #include "platform/pages.hpp"
@@ -286,11 +287,10 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
   in_finder = finder.number_of(site.identity, site.n_frames, in_a_row, in_finder);
   const bool is_check = is_agreed() && is_check_of_steps(&site);
   const StepFinder::Answer answer = finder.met(in_finder);
-  looks_after_check_ = 0;
   if (is_check && in_finder == finder.chosen() && !finder.is_one_of_many(in_finder)) {
-    if (!tables_->agreed.is_new()) return 0;
-    if (answer == StepFinder::Answer::closes) looks_after_check_ = kLooksAfterCheck;
-    return kAskRanks;
+    n_checks_ = answer == StepFinder::Answer::closes ? n_checks_ + 1 : 1;
+    looks_after_check_ = tables_->agreed.is_new() ? kLooksAfterCheck : 0;
+    return looks_after_check_ ? kAskRanks : kNothing;
   }
   switch (answer) {
     case StepFinder::Answer::nothing:
@@ -317,6 +317,7 @@ uint64_t CallSites::met_by_all(ThreadProfile& s) noexcept {
 
 // Collective operations end steps from now on.
 uint64_t CallSites::take_over() noexcept {
+  n_checks_ = 0;
   AgreedSite& agreed = tables_->agreed;
   const bool is_new = !found_.exchange(true, relaxed), was_agreed = is_agreed();
   if (was_agreed) tables_->pace.restart();
@@ -327,12 +328,12 @@ uint64_t CallSites::take_over() noexcept {
   return (refuses ? kRefuseSteps : kNothing) | (was_agreed ? kRestartSteps : kNothing);
 }
 
-// To ranks that have not begun, the newest collective operation has closed a step.
-bool CallSites::closes_after_refusal() noexcept {
-  if (looks_after_check_ == 0) return false;
+// To ranks that have not begun, each of these checks has closed a step.
+uint32_t CallSites::closings_after_refusal() noexcept {
+  const uint32_t n = std::exchange(n_checks_, 0);
   looks_after_check_ = 0;
-  take_over();
-  return paced(tables_->finder.steps()) & kCloseStep;
+  if (n > 0) take_over();
+  return n > 0 && paced(tables_->finder.steps()) & kCloseStep ? n : 0;
 }
 
 bool CallSites::end_found() noexcept {

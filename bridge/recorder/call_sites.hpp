@@ -160,9 +160,9 @@ class CallSites {
   bool stop_finding() noexcept;
   // Whether steps were found and closed; and whether they hold when the program ends.
   bool has_found() const noexcept { return found_.load(std::memory_order_relaxed) || is_agreed(); }
-  // Another rank has refused the site that closed steps here. Returns whether the newest collective
-  // operation, which was taken for a check, closes one after all.
-  bool closes_after_refusal() noexcept;
+  // Another rank has refused the site that closed steps here. Returns how many steps the newest
+  // collective operations, which were taken for checks, have closed on the others.
+  uint32_t closings_after_refusal() noexcept;
   // A site on which the ranks agree closes steps from now on. Returns whether others did before.
   bool end_found() noexcept;
   bool found_is_right() noexcept;
@@ -290,9 +290,9 @@ class CallSites {
   const SiteHits* hits_ = nullptr;  // of the thread that calls MPI
   std::atomic<int> n_threads_{0};
   int cleanings_ = 0;
-  // A collective operation that looked like a check of steps of messages has closed a step on ranks
-  // that have none of these. So their refusal is coming: this rank looks for it so often.
-  uint32_t looks_after_check_ = 0;
+  // Collective operations that looked like checks of steps of messages. Each has closed a step on
+  // ranks that have none of these, whose refusal is coming then: this rank looks for it so often.
+  uint32_t n_checks_ = 0, looks_after_check_ = 0;
   uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;
   Tables* tables_ = nullptr;
 };

@@ -10,8 +10,9 @@ namespace perfield {
 
 // From this step on, this factor or interval; 0, 0: nothing is agreed yet. of: what it is about,
 // where that is not said by the note's name. every: how many hits of a call site it counts as one.
+// between: steps between two looks of a rank, where a site is agreed.
 struct Change {
-  unsigned long long from = 0, to = 0, of = 0, every = 1;
+  unsigned long long from = 0, to = 0, of = 0, every = 1, between = 0;
 };
 
 // What the note says.

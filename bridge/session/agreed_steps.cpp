@@ -40,10 +40,10 @@ void AgreedSteps::look_for_site(CallSites& sites) {
   const auto refusal = [this] { return note(n_) + "-refused"; };
   const auto is_there = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
   if (const StepProposal wish = sites.take_wish(); wish.identity)
-    agree(note(n_ + 1), {wish.first, wish.identity, wish.level, wish.every});
+    agree(note(n_ + 1), {wish.first, wish.identity, wish.level, wish.every, wish.between});
   for (Change found = agreed_change(note(n_ + 1)); found.to; found = agreed_change(note(n_ + 1))) {
     ++n_;
-    if (sites.agree({found.to, found.from, found.of, found.every})) continue;
+    if (sites.agree({found.to, found.from, found.of, found.every, found.between})) continue;
     leave_note(refusal(), "refused");
     agreed.refuse();
   }

@@ -211,17 +211,19 @@ void Session::close_program_step(int64_t label, double time) noexcept {
   while_measuring([&](uint64_t now) { close(label, time, now); });
 }
 
-void Session::close_step_of_call() noexcept {
+void Session::close_step_of_call(uint32_t before_newest) noexcept {
   const CallSites& sites = recorder().sites;
   while_measuring([&](uint64_t now) {
     // Of found steps, those in which perfield learned the loop count, too.
-    const uint64_t step = sites.has_found() ? sites.found_steps() - 1 : clock_.step();
+    const uint64_t step =
+        sites.has_found() ? sites.found_steps() - 1 - before_newest : clock_.step();
     close(int64_t(step), NAN, now);
   });
 }
 
 void Session::ask_ranks_about_steps() noexcept {
-  bool closes = false, restarts = false;
+  uint32_t closings = 0;
+  bool restarts = false;
   while_measuring([&](uint64_t now) {
     CallSites& sites = recorder().sites;
     AgreedSite& agreed = sites.agreed();
@@ -234,17 +236,17 @@ void Session::ask_ranks_about_steps() noexcept {
     restarts = closed && !agreed.closes();
     if (restarts) {
       sites.pace().restart();
-      closes = sites.closes_after_refusal();
+      closings = sites.closings_after_refusal();
       return;
     }
-    closes = is_first && agreed.has_agreed();
-    if (!closes) return;
+    closings = is_first && agreed.has_agreed();
+    if (closings == 0) return;
     restarts |= sites.end_found();
     agreed.begin();
     sites.pace().restart();
   });
   if (restarts) restart_steps();
-  if (closes) close_step_of_call();
+  while (closings > 0) close_step_of_call(--closings);
 }
 
 void Session::refuse_steps() noexcept {

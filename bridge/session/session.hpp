@@ -47,7 +47,8 @@ class Session {
   // A step that a source proposes, if nothing else closes steps.
   void step_offered(int64_t label, double time) noexcept;
   // Steps that the configuration closes.
-  void close_step_of_call() noexcept;
+  // before_newest: so many of the found steps came after this one.
+  void close_step_of_call(uint32_t before_newest = 0) noexcept;
   // Collective operations end steps, so this rank refuses those on which others may agree.
   void refuse_steps() noexcept;
   // Steps that perfield found are none: setup goes on.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import sys
 from functools import cache
-from importlib.metadata import PackageNotFoundError, requires
 
 # By module, where the names differ.
 _PACKAGE_OF = {
@@ -18,14 +17,20 @@ _PACKAGE_OF = {
 
 
 @cache
+def _requirements() -> tuple[str, ...]:
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        return tuple(requires("perfield") or ())
+    except PackageNotFoundError:  # a copy of the files, without what pip writes beside them
+        return ()
+
+
+@cache
 def extras() -> dict[str, str]:
     """By name of each optional package, the extra that brings it; the first that does."""
     found: dict[str, str] = {}
-    try:
-        lines = requires("perfield") or []
-    except PackageNotFoundError:  # a copy of the files, without what pip writes beside them
-        return found
-    for line in lines:
+    for line in _requirements():
         extra = re.search(r"""extra\s*==\s*["']([\w-]+)["']""", line)
         before = re.search(r"""python_version\s*<\s*["']3\.(\d+)["']""", line)
         package = re.match(r"[\w.-]+", line)
@@ -37,11 +42,7 @@ def extras() -> dict[str, str]:
 @cache
 def required() -> tuple[str, ...]:
     """Names of the packages without which perfield does not work."""
-    try:
-        lines = requires("perfield") or []
-    except PackageNotFoundError:
-        return ()
-    return tuple(re.match(r"[\w.-]+", line)[0].lower() for line in lines if "extra" not in line)
+    return tuple(re.match(r"[\w.-]+", line)[0].lower() for line in _requirements() if "extra" not in line)
 
 
 def module_of(package: str) -> str:

@@ -299,6 +299,17 @@ def test_a_loop_of_collective_operations_in_setup_hides_no_later_loop(first_run)
 
 
 @WITH_ONE_MPI
+def test_a_first_iteration_outside_the_loop_hides_no_steps(first_run):
+    """As in NPB's MG: sums, exchanges to warm up, the sums again, and then exchanges alone."""
+    sums, warm = "for (int i = 0; i < 10; ++i) sum();", "for (int i = 0; i < 100; ++i) halo();"
+    loop = EXCHANGE.format(body=AROUND).replace("step < 40", "step < 700")
+    setup = f"for (int twice = 0; twice < 2; ++twice) {{ {sums} if (!twice) {{ {warm} }} }}"
+    run, said = first_run(setup + loop)
+    assert "a step ends at each return of Sendrecv@" in said, said
+    assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) > 80
+
+
+@WITH_ONE_MPI
 def test_ranks_agree_where_each_takes_another_branch(first_run):
     """Rank 0 has a neighbour above, rank 2 one below, the other one both."""
     talk = "if ({when}) MPI_Sendrecv(&out, 1, MPI_INT, {to}, 0, &in, 1, MPI_INT, {to}, 0, MPI_COMM_WORLD, "

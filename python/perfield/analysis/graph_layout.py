@@ -9,10 +9,6 @@ step of majorisation (Gansner, Koren and North, Graph Drawing 2004). It starts f
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, shortest_path
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 LEAST_SHARE = 0.05  # of the most that either end exchanges with anyone; less does not pull
 APART = 0.9  # smallest distance of two ranks; neighbours are about 1 apart
@@ -31,6 +27,9 @@ def placed_by_messages(
     with less than LEAST_SHARE of what each of their ends exchanges with its main partner do not count: a
     gather at the end would pull all ranks to one. Parts without messages between them lie side by side.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     first, second, _ = main_pairs(n_ranks, source, target, amount)
     ones = np.ones(len(first))
     graph = coo_array((ones, (first, second)), shape=(n_ranks, n_ranks)).tocsr()
@@ -67,6 +66,9 @@ def main_pairs(
 
 def _laid_out(graph: object) -> np.ndarray:
     """Places (n, 2) of one connected part."""
+    from scipy.sparse.csgraph import shortest_path
+    from scipy.spatial.distance import cdist
+
     n = graph.shape[0]
     pivots = np.unique(np.linspace(0, n - 1, min(n, PIVOTS)).astype(int))
     places = _axes(shortest_path(graph, unweighted=True, directed=False, indices=pivots))
@@ -107,6 +109,8 @@ def _axes(distances: np.ndarray) -> np.ndarray:
 
 def _apart(places: np.ndarray) -> np.ndarray:
     """The places, with those that are closer than APART moved away from one another."""
+    from scipy.spatial import cKDTree
+
     places = places.copy()
     for _ in range(3 * ITERATIONS):
         close = cKDTree(places).query_pairs(APART, output_type="ndarray")
