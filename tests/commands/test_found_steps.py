@@ -106,6 +106,13 @@ def test_lines_of_a_python_script_are_call_sites(perfield_cli, tmp_path):
 
 
 @WITH_ONE_MPI
+def test_the_same_loop_is_no_other_choice(first_run):
+    """Of sums in a row the first one is of a site of its own."""
+    run, said = first_run("for (int i = 0; i < 30; ++i) { usleep(1000); sum(); }")
+    assert len(run) == 26 and "--use" not in said
+
+
+@WITH_ONE_MPI
 def test_ranks_that_are_apart_close_the_same_steps(first_run):
     """2,000 messages before each sum look like a check of convergence to a rank that already closes steps."""
     run, said = first_run(STEPS.format(body=f"for (int i = 0; i < 2000; ++i) {{ {TO_SELF} }}"))

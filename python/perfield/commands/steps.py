@@ -183,7 +183,8 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     hits = ends.hits if ends else n_found
     others: dict[int, Candidate] = {}  # by number of steps
     for each in found:
-        if each.is_regular and each.steps != n_found and len(others) < MOST_OTHERS:
+        is_other = abs(each.steps - n_found) > 1  # one more or less are steps of the same loop
+        if each.is_regular and is_other and len(others) < MOST_OTHERS:
             others.setdefault(each.steps, each)
     shown = [site, *(each.site for each in others.values())]
     lines = _lines(shown)

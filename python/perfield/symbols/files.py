@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from perfield.catalyst_scripts.safe_open import safe_open
-
-if TYPE_CHECKING:
-    from elftools.elf.elffile import ELFFile
-    from elftools.elf.sections import Section, SymbolTableSection
 
 _SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -60,8 +57,6 @@ class Symbols:
 def symbols_of(path: str) -> Symbols | None:
     """The functions of a file, with those in a separate debug file that has its build id; None if it cannot
     be read as an ELF file."""
-    from elftools.elf.elffile import ELFFile
-
     try:
         with safe_open(path, most=None) as file:
             elf = ELFFile(file)
@@ -101,8 +96,8 @@ def of_fortran(name: str) -> str:
     return name[:-1] if name.endswith("_") and not name.startswith("_") and name.islower() else name
 
 
-def _is_table(section: Section) -> bool:
-    return section["sh_type"] in ("SHT_SYMTAB", "SHT_DYNSYM", "SHT_SUNW_LDYNSYM")
+def _is_table(section: object) -> bool:
+    return isinstance(section, SymbolTableSection)
 
 
 def _functions(section: SymbolTableSection) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -130,7 +125,7 @@ def _starts(elf: ELFFile) -> np.ndarray:
 
 def _build_id(elf: ELFFile) -> str:
     for section in elf.iter_sections():
-        if section["sh_type"] == "SHT_NOTE":
+        if isinstance(section, NoteSection):
             for note in section.iter_notes():
                 if note["n_type"] == "NT_GNU_BUILD_ID":
                     return str(note["n_desc"])
@@ -139,8 +134,6 @@ def _build_id(elf: ELFFile) -> str:
 
 def _separate(build_id: str) -> list[tuple[np.ndarray, np.ndarray, list[str]]]:
     """The symbols of the debug file that a distribution installs apart from the program."""
-    from elftools.elf.elffile import ELFFile
-
     path = DEBUG / build_id[:2] / f"{build_id[2:]}.debug"
     if not 0 < len(build_id) <= _MOST_OF_ID or not path.is_file():
         return []
