@@ -113,6 +113,18 @@ def test_the_same_loop_is_no_other_choice(first_run):
 
 
 @WITH_ONE_MPI
+def test_runs_whose_steps_end_elsewhere_are_not_compared(first_run, perfield_cli, tmp_path):
+    for call in ("sum", "residual"):
+        first_run(f"for (int i = 0; i < 30; ++i) {{ halo(); {call}(); }}")
+    runs = tmp_path / "perfield-run", tmp_path / "perfield-run-2"
+    refused = perfield_cli("compare", *runs)
+    assert refused.returncode == 2 and "--anyway compares" in refused.stderr
+    for ends in ("in perfield-run one ends at each return of Allreduce@sum (2", "of Allreduce@residual (2"):
+        assert ends in refused.stderr
+    assert perfield_cli("compare", *runs, "--anyway").returncode == 0
+
+
+@WITH_ONE_MPI
 def test_ranks_that_are_apart_close_the_same_steps(first_run):
     """2,000 messages before each sum look like a check of convergence to a rank that already closes steps."""
     run, said = first_run(STEPS.format(body=f"for (int i = 0; i < 2000; ++i) {{ {TO_SELF} }}"))
