@@ -19,7 +19,7 @@ from perfield.commands._comparison_pictures import Pictured, draw_comparison
 from perfield.commands._looks import check_places
 from perfield.commands._mesh import add_mesh_options
 from perfield.studies import given, loaded
-from perfield.text import counted, first_of, in_seconds
+from perfield.text import first_of
 from perfield.text.as_json import plain
 
 if TYPE_CHECKING:
@@ -132,8 +132,6 @@ def _sides(
     _check_alike(runs, names)
     check(*runs, names, arguments.anyway)
     before, after = (measured(run, name) for run, name in zip(runs, names))
-    if not arguments.anyway:
-        _check_ends(runs, (before, after))
     if steps:
         before, after = (
             _only(run, side, _positions(run, steps[0]), side.name) for run, side in zip(runs, (before, after))
@@ -152,25 +150,6 @@ def _check_alike(runs: list[Run], names: list[str]) -> None:
         f"{without} closed no steps and {other} did, so they have no time in common: that of a whole run is "
         "no time of a step. Compare two runs with steps (`perfield steps` says how to close them) or two "
         "without, as a whole."
-    )
-
-
-def _check_ends(runs: list[Run], sides: tuple[Measured, Measured]) -> None:
-    """Raises CommandError if perfield found the steps of both runs, and other calls end them."""
-    from perfield.commands.steps import closing_call
-
-    calls = [closing_call(run) for run in runs]
-    if calls[0] == calls[1] or not all(calls):
-        return
-    each = (
-        f"in {side.name} one ends at each return of {call} ({counted(side.count(side.chosen), 'step')}, "
-        f"{in_seconds(side.total_s)} in all)"
-        for call, side in zip(calls, sides)
-    )
-    raise CommandError(
-        f"the runs have other steps, so their times are not alike: {', '.join(each)}. "
-        f"`perfield steps {runs[1].path}` lists calls that could end them, and --use makes the next runs end "
-        "them at one of these; --anyway compares the steps as they are."
     )
 
 

@@ -144,16 +144,6 @@ def _found(run: Run) -> dict[str, Any]:
     return next((body for _, body in sorted(run.sites.items()) if body.get("found")), {})
 
 
-def closing_call(run: Run) -> str:
-    """The call that ends the steps which perfield found, and the function that makes it, which are the same
-    after the program was built anew: Allreduce@solve; "" if perfield found none."""
-    from perfield.call_sites import candidates
-
-    found = _found(run).get("found") if run.steps_closed.any() else None
-    site = next((each for each in candidates.sites(run) if each.hash == found), None)
-    return _names(run, _lines([site]))[site].rpartition("-")[0] if site else ""
-
-
 def _joined(run: Run, steps: int) -> int:
     """How many recorded steps make one, if there are so many; 0 if no number does."""
     recorded = int(run.steps_closed.max(initial=0)) + _found(run).get("found_in_setup", 1)

@@ -9,9 +9,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfield.call_sites.closing import closing_call
 from perfield.run.errors import RunError
 from perfield.run.run_directory import RunDirectory
-from perfield.text import in_list
+from perfield.text import counted, in_list, in_seconds
 
 if TYPE_CHECKING:
     from perfield.run import AnyRun
@@ -26,8 +27,9 @@ INTERPRETER = re.compile(r"python[\d.]*|bash|sh|julia|perl")
 
 
 def check(before: RunDirectory, after: RunDirectory, names: Sequence[str], anyway: bool = False) -> None:
-    """Raises RunError, with what to do, for one run that is named twice, and for runs of different programs
-    or without a common region. anyway : lets the latter two pass. names : of both, for sentences."""
+    """Raises RunError, with what to do, for one run that is named twice, and for runs of different programs,
+    without a common region, or whose steps end at different calls. anyway : lets the latter three pass.
+    names : of both, for sentences."""
     one, other = names
     if before.path.resolve() == after.path.resolve():
         raise RunError(
@@ -48,6 +50,17 @@ def check(before: RunDirectory, after: RunDirectory, names: Sequence[str], anywa
             "the runs have no region in common: "
             + "; ".join(f"{name} has {names_}" for name, names_ in zip((one, other), lists))
             + ". --anyway compares their whole steps."
+        )
+    calls = [closing_call(run) for run in (before, after)]
+    if all(calls) and calls[0] != calls[1] and not anyway:
+        ends = (
+            f"in {name} one ends at each return of {call} ({_steps(run)})"
+            for name, call, run in zip(names, calls, (before, after))
+        )
+        raise RunError(
+            f"the runs have other steps, so their times are not alike: {', '.join(ends)}. `perfield steps "
+            f"{other}` lists calls that could end them, and --use makes the next runs end them at one of "
+            "these; --anyway compares the steps as they are."
         )
 
 
@@ -114,6 +127,12 @@ def other_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[str,
                 found.extend([word for word in of_run[:begin] if word.startswith("-")][-1:])
             found.extend(of_run[begin:end])
     return " ".join(apart[0]), " ".join(apart[1])
+
+
+def _steps(run: RunDirectory) -> str:
+    """How many there are, and how long the lowest rank took from the first to the last one's begin."""
+    begin, last = run.frame_headers([0, len(run) - 1])["begin_s"].tolist()
+    return f"{counted(int(run.steps_closed.max()), 'step')} in {in_seconds(last - begin)}"
 
 
 def _hosts(run: RunDirectory) -> list[str]:

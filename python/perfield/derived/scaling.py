@@ -10,6 +10,7 @@ import numpy as np
 from perfield.analysis.scaling import Measured, Scaling, scaling
 from perfield.analysis.scaling_laws import ScalingError
 from perfield.analysis.steps import LOG_BYTES, output_steps
+from perfield.call_sites.closing import closing_call
 from perfield.run.run_directory import RunDirectory
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of, sharing
@@ -50,7 +51,7 @@ def measured(run: RunDirectory) -> Measured:
     found = _Steps(run)
     span = found.span.astype(float)
     configuration = run.info.get("configuration") or {}
-    ends = [configuration.get(key) for key in ("step_call", "step_region")]
+    ends = [closing_call(run), configuration.get("step_region")]
     return Measured(
         name=name,
         program=", ".join(sorted({entry.get("program", "") for entry in run.rank_entries if entry})),

@@ -73,14 +73,6 @@ class Measured:
         without_output = self.chosen & ~self.is_output
         return self.chosen if self.is_single or not without_output.any() else without_output
 
-    @property
-    def total_s(self) -> float:
-        """The time of all chosen steps, mean over ranks; 0 if the run has no times of steps."""
-        times = self.means.get("step_time_s")
-        if times is None:
-            return 0.0
-        return float((times * self.spans if len(self.spans) else times)[self.chosen].sum())
-
     def count(self, steps: np.ndarray) -> int:
         """How many of the program's steps some frames hold. steps : bool (n_steps,)."""
         return int(self.spans[steps].sum() if len(self.spans) else steps.sum())
