@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.comparing.change import Change, beyond_chance
 from perfield.analysis.comparing.measured import Measured
 from perfield.analysis.comparing.table import compared
-from perfield.text import in_seconds
+from perfield.text import counted, in_seconds
 
 FIELD = "compute_time_s"
 CHANCE = 0.001  # of any wrong name, as in the summary
@@ -60,7 +60,8 @@ def in_words(changed: list[RankChange], n_ranks: int) -> str:
         f"{'' if place else ' per step'}"
         for place, one in enumerate(changed[:NAMED])
     ]
-    more = f", and {len(changed) - NAMED} others differ" if len(changed) > NAMED else ""
+    n_more = len(changed) - NAMED
+    more = f", and {counted(n_more, 'other')} differ{'s' * (n_more == 1)}" if n_more > 0 else ""
     return f"Of {n_ranks:,} ranks, {', '.join(named)}{more}."
 
 

@@ -20,17 +20,18 @@ NEEDS = ("sent_count", "time steps")
 LIKES = ("io_write_bytes", "io_time_s", "compute_time_s")
 FAR_MORE = 3.0  # times the messages of the median step
 RARE = 0.25  # of the steps, at most
+AS_MUCH = 0.5
 
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if steps with many messages are longer than chance makes them.
 
-    Their time in files, and in computing beyond the other steps, is no cost of messages; the rest must be
-    1 % of the run. Messages without bytes are another finding.
+    Steps that also compute as much more do more of everything. Time in files, and in computing beyond the
+    other steps, is no cost of messages; the rest must be 1 % of the run. Messages without bytes are another
+    finding.
     """
-    sent = observed.totals["sent_count"] - observed.empty
+    sent, chosen = _sent(observed)
     median = float(np.median(sent)) if len(sent) else 0.0
-    chosen = sent > max(FAR_MORE * median, median + len(observed.ranks))
     cost = extra(observed, chosen) if 0 < chosen.sum() <= RARE * len(sent) else None
     if cost is None:
         return
@@ -57,16 +58,27 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 def sees(observed: Observed) -> Sight:
     """How much longer steps with many messages would have to be."""
+    what = f"sends {FAR_MORE:g} times as many messages as the median step, unless it computes as much more"
+    return of_steps(observed, _sent(observed)[1], what)
+
+
+def _sent(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
+    """How many messages with bytes each step sends, (n_steps,), and which steps send far more than the median
+    one without computing more by AS_MUCH of that factor."""
     sent = observed.totals["sent_count"] - observed.empty
     median = float(np.median(sent)) if len(sent) else 0.0
-    what = f"sends {FAR_MORE:g} times as many messages as the median step"
-    return of_steps(observed, sent > max(FAR_MORE * median, median + len(observed.ranks)), what)
+    chosen = sent > max(FAR_MORE * median, median + len(observed.ranks))
+    computed = observed.largest.get("compute_time_s")
+    if computed is None or not chosen.any() or chosen.all():
+        return sent, chosen
+    usual = np.median(computed[~chosen])
+    return sent, chosen & ~(computed * median >= AS_MUCH * usual * sent)
 
 
 def messages_in_bursts(observed: Observed) -> float:
     """How many messages the reported bursts have beyond the other steps. Another finding about the same
     messages would report one problem twice."""
-    sent = observed.totals["sent_count"] - observed.empty
+    sent = _sent(observed)[0]
     steps = [step for finding in find(observed) for step in finding.steps.tolist()]
     chosen = np.isin(observed.index, steps)
     return float((sent[chosen] - np.median(sent)).sum()) if steps else 0.0
