@@ -108,9 +108,11 @@ bool StepFinder::is_due() const noexcept {
 // Even: half of the gaps are between a third and three times the one before. They cover the time
 // from `start` to now, up to two gaps.
 bool StepFinder::Hits::are_even(uint32_t length, uint32_t n_alike) const noexcept {
-  if (n < kFewestHits) return false;
-  const uint32_t most = 2 * std::max(mean_gap(), 1u);
-  return first - start <= most && length - 1 - last <= most &&
+  return are_even_lately(length, n_alike) && first - start <= 2 * std::max(mean_gap(), 1u);
+}
+
+bool StepFinder::Hits::are_even_lately(uint32_t length, uint32_t n_alike) const noexcept {
+  return n >= kFewestHits && length - 1 - last <= 2 * std::max(mean_gap(), 1u) &&
          100 * n_alike >= kAlike_percent * (n - 2);
 }
 
@@ -181,11 +183,23 @@ uint8_t StepFinder::next_beyond(uint32_t gap) const noexcept {
   return next;
 }
 
+// Whether a site is output of a loop that does not yet cover half of the sequence.
+bool StepFinder::is_of_young_loop(uint8_t site) const noexcept {
+  for (uint8_t s = 0; s < n_sites_; ++s) {
+    const Hits& h = hits_[s];
+    if (h.n < kFewestHits || h.mean_gap() >= hits_[site].mean_gap()) continue;
+    if (std::find(sequence_, sequence_ + h.first, s) != sequence_ + h.first) continue;
+    if (h.are_even_lately(length_, h.alike) && relation(s, site) == Relation::inner) return true;
+  }
+  return false;
+}
+
 // From the innermost loop outwards.
 uint8_t StepFinder::choose() noexcept {
   count_hits();
   uint8_t best = kNone;
   for (uint8_t next = next_beyond(0); next != kNone; next = next_beyond(hits_[next].mean_gap())) {
+    if (best == kNone && is_of_young_loop(next)) continue;
     const Relation found = best == kNone ? Relation::outer : relation(best, next);
     const bool is_kept = next == chosen_ && ends_ == Ends::first;
     if (found == Relation::outer || (found == Relation::same && is_kept)) best = next;
@@ -194,8 +208,9 @@ uint8_t StepFinder::choose() noexcept {
 }
 
 // Whether a loop takes back what another one has closed: it is the outer one, or the other has
-// ended. Where the sequence no longer holds that one, it was an inner loop, unless this one looks
-// like output (see relation).
+// ended. Where the
+// sequence no longer holds that one, it was an inner loop, unless this one looks like output (see
+// relation).
 bool StepFinder::may_replace(uint8_t found) const noexcept {
   if (chosen_ == kNone) return true;
   if (ends_ == Ends::last && found > chosen_ && sites_[found].depth == sites_[chosen_].depth &&
@@ -261,23 +276,66 @@ uint32_t StepFinder::before(uint8_t to, uint8_t other) const noexcept {
 // Whether `other` ends the steps in which `to` is an iteration. Nobody knows, from their order
 // alone, three iterations and a sum from three steps and output. So: numbers of iterations that
 // differ are those of a solver that converges, but a call that sometimes comes without any is one
-// of a burst, and one that first comes after far more of them belongs to the solver: it restarts.
+// of a burst, one that first comes after far more of them belongs to the solver: it restarts, and
+// one at which other calls go on to count iterations comes at some steps.
 // These are output, or a refinement of the mesh: calls deeper in the program than the inner ones,
 // those that come with such calls, those at each second hit that are no nearer to main, a call or
 // two at each fifth, tenth, ... hit, or at each fifth or rarer one of a loop that has inner loops
 // itself. A loop that ends with more calls is a solver's.
 StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
   const auto [least, most] = between(to, other);
-  const uint16_t depth = sites_[other].depth, inside = sites_[to].depth;
+  const uint16_t depth = sites_[other].depth, inside = depth_of_loop(to);
   if (most <= 1) return Relation::same;
   if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
   if (depth > inside || least == 0) return Relation::inner;
+  if (is_counted_through(to, other)) return Relation::inner;
   if (least != most)
     return before(to, other) > kFirstSolve * most ? Relation::inner : Relation::outer;
   if (most > kFewStages && brings_deeper(other, inside)) return Relation::inner;
   if ((is_round(most) || (most > kFewStages && has_inner(to))) && !is_one_of_many(other, inside))
     return Relation::inner;
   return depth < inside || most > 2 ? Relation::outer : Relation::inner;
+}
+
+// Whether some call comes after each same number of hits of `to`, more than one, no matter how many
+// hits of `other` lie amid these.
+bool StepFinder::is_counted_through(uint8_t to, uint8_t other) const noexcept {
+  for (uint8_t s = 0; s < n_sites_; ++s) {
+    const Hits& h = hits_[s];
+    if (s == to || s == other || sites_[s].ignored || h.n <= kFewestHits) continue;
+    const auto [least, most] = between(to, s);
+    if (least != most || most < 2) continue;
+    uint32_t n = 0, amid = 0;
+    bool counts = true, is_known = false;
+    for (uint32_t at = std::min(h.first, hits_[other].first); at <= h.last && counts; ++at) {
+      n += sequence_[at] == to;
+      amid += sequence_[at] == other && is_known && 0 < n && n < most;
+      if (sequence_[at] != s) continue;
+      counts = !is_known || n == most;
+      is_known = true;
+      n = 0;
+    }
+    if (!counts) continue;
+    if (amid > 1) return true;
+  }
+  return false;
+}
+
+// Of the call nearest to main.
+uint16_t StepFinder::depth_of_loop(uint8_t site) const noexcept {
+  uint16_t depth = sites_[site].depth;
+  for (uint8_t s = 0; s < n_sites_; ++s)
+    if (comes_along(s, site)) depth = std::min(depth, sites_[s].depth);
+  return depth;
+}
+
+// Whether a call is hit as often as another one of the same loop. Those of setup lie before all of
+// its hits.
+bool StepFinder::comes_along(uint8_t other, uint8_t site) const noexcept {
+  if (other == site) return true;
+  if (sites_[other].ignored || !is_hit_as_often(site, other)) return false;
+  const auto [least, most] = between(other, site);
+  return least == 1 && most == 1;
 }
 
 // Up to one, which may lie at either end of the sequence.
@@ -287,8 +345,7 @@ bool StepFinder::is_hit_as_often(uint8_t site, uint8_t other) const noexcept {
 
 bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
   uint32_t n = 0;
-  for (uint8_t s = 0; s < n_sites_; ++s)
-    n += !sites_[s].ignored && is_hit_as_often(site, s) && sites_[s].depth <= depth;
+  for (uint8_t s = 0; s < n_sites_; ++s) n += comes_along(s, site) && sites_[s].depth <= depth;
   return n >= kManySites;
 }
 
@@ -297,9 +354,9 @@ bool StepFinder::is_one_of_many(uint8_t site, uint16_t depth) const noexcept {
 bool StepFinder::brings_deeper(uint8_t site, uint16_t depth) const noexcept {
   uint32_t n = 0, deeper = 0;
   for (uint8_t s = 0; s < n_sites_; ++s) {
-    const bool comes_along = s != site && is_hit_as_often(site, s);
-    n += comes_along;
-    deeper += comes_along && sites_[s].depth > depth;
+    if (s == site || !comes_along(s, site)) continue;
+    ++n;
+    deeper += sites_[s].depth > depth;
   }
   return deeper > 0 && kPartDeeper * deeper >= n;
 }

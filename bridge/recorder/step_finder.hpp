@@ -75,6 +75,8 @@ class StepFinder {
   struct Hits {
     uint32_t start, n, first, last, gap, gap_before, alike, alike_second;
     bool are_even(uint32_t length) const noexcept { return are_even(length, alike); }
+    // The same, from no matter when on.
+    bool are_even_lately(uint32_t length, uint32_t n_alike) const noexcept;
     // Each second gap resembles the other ones.
     bool alternate(uint32_t length) const noexcept { return are_even(length, alike_second); }
     uint32_t mean_gap() const noexcept { return (last - first) / (n - 1); }
@@ -95,6 +97,7 @@ class StepFinder {
   uint8_t hit_longest_ago() const noexcept;
   bool recurs(uint8_t site) const noexcept;
   bool is_due() const noexcept;
+  bool is_of_young_loop(uint8_t site) const noexcept;
   uint8_t choose() noexcept;
   bool may_replace(uint8_t found) const noexcept;
   void follow(uint8_t site) noexcept;
@@ -104,6 +107,9 @@ class StepFinder {
   Between between(uint8_t to, uint8_t other) const noexcept;
   uint32_t before(uint8_t to, uint8_t other) const noexcept;
   Relation relation(uint8_t to, uint8_t other) const noexcept;
+  bool is_counted_through(uint8_t to, uint8_t other) const noexcept;
+  uint16_t depth_of_loop(uint8_t site) const noexcept;
+  bool comes_along(uint8_t other, uint8_t site) const noexcept;
   bool is_hit_as_often(uint8_t site, uint8_t other) const noexcept;
   bool has_inner(uint8_t site) const noexcept;
   bool brings_deeper(uint8_t site, uint16_t depth) const noexcept;

@@ -9,7 +9,8 @@ import pytest
 
 from perfield._bridge import found_steps, paced_steps, returns_per_step
 
-DEPTH = {name: 4 for name in "abcdefgs"} | {"O": 6, "N": 3}  # output deeper, a norm nearer to main
+DEPTH = {name: 4 for name in "abcdefgs"}
+DEPTH |= {"O": 6, "P": 6, "Q": 5, "N": 3}  # output deeper, a norm nearer to main
 
 
 def closed(sites: str) -> list[int]:
@@ -66,6 +67,25 @@ def test_outermost_loop_gives_steps(sites, site, n):
 def test_steps_stay_whole_where_each_second_does_far_more_inside(setup):
     site, n = steps(setup + "abacdefgjklmnob" * 20)
     assert site == "a" and n >= 40 - 9
+
+
+def test_balancing_that_resets_no_count_of_iterations_is_no_step():
+    """As in GROMACS: a sum after each tenth step, and at some steps amid these the load is balanced."""
+    sites = [SETUP * 9, "OPQa"]
+    for step in range(1, 400):
+        sites += "OP", "a" * (step % 10 == 0)
+        sites += (
+            "b" * (step % 160 == 39 or step in (79, 259)),
+            "c" * (step > 60 and step % 40 == 29),
+            "Q" * (step % 100 == 0),
+        )
+    site, n = steps("".join(sites))
+    assert site in "OP" and n > 340
+
+
+def test_balancing_deeper_than_the_shallowest_call_of_a_step_is_no_step():
+    site, n = steps(SETUP * 9 + ("OPa" * 39 + "bQOPa") * 15)
+    assert site in "OPa" and n > 550
 
 
 def test_setup_may_have_more_sites_than_there_is_room_for():
