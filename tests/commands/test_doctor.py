@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -24,10 +25,10 @@ def checked(capsys) -> tuple[int, dict[str, dict[str, str]]]:
     return code, {check["name"]: check for check in made["checks"]}
 
 
-def program(folder, name: str, version: str) -> None:
-    """A fake program in a folder, which prints its version."""
+def program(folder, name: str, version: str, more: str = "") -> None:
+    """A fake program in a folder, which prints its version. more : what else it does, in sh."""
     path = folder / name
-    path.write_text(f"#!/bin/sh\necho '{version}'\n")
+    path.write_text(f"#!/bin/sh\necho '{version}'\n{more}\n")
     path.chmod(0o755)
 
 
@@ -83,6 +84,25 @@ def test_launcher_of_no_known_mpi_is_no_failure(path, capsys):
     program(path, "mpirun", "something else")
     code, found = checked(capsys)
     assert code == 0 and found["launcher"]["state"] == "lacks"
+
+
+def test_srun_that_cannot_work_fails_with_its_own_words(path, capsys):
+    program(path, "srun", "", "echo 'srun: fatal: no configuration' >&2; exit 1")
+    code, found = checked(capsys)
+    assert code == 1 and found["launcher"]["state"] == "fails"
+    assert "srun: fatal: no configuration" in found["launcher"]["found"]
+    assert "slurm" not in found
+
+
+@pytest.mark.parametrize("job, where", [("7", "inside job 7"), ("", "not inside a job")])
+def test_slurm_says_its_version_and_how_its_ranks_meet(path, monkeypatch, capsys, job, where):
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    plugins = "printf 'MPI plugin types are...\\n\\tpmix\\n\\tnone\\nspecific: pmix_v4\\n'"
+    program(path, "srun", "slurm 23.02.7", f"[ $1 = --version ] || {plugins}")
+    code, found = checked(capsys)
+    assert code == 0
+    assert found["slurm"]["found"] == f"Slurm 23.02.7, {where}; srun --mpi takes none and pmix"
+    assert "Slurm 23.02.7" in found["launcher"]["found"]
 
 
 def test_each_mpi_library_is_shown_with_its_interface_and_wrappers(path, monkeypatch, capsys):
@@ -204,3 +224,27 @@ def test_forbidden_samples_name_who_forbids_them(monkeypatch, level, remedy):
     monkeypatch.setattr(doctor, "text_of", lambda path: level)
     (found,) = doctor.counters()
     assert found.state == "lacks" and remedy in found.remedy
+
+
+def test_fonts_say_which_letters_they_lack(capsys):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("vtkmodules")
+    fonts = checked(capsys)[1]["fonts"]
+    assert fonts["state"] == "ok"
+    assert "plots use DejaVu Sans, without Chinese letters" in fonts["found"]
+    assert "images use VTK's Arial, without Greek, Cyrillic and Chinese letters" in fonts["found"]
+
+
+def test_font_of_the_users_settings_that_is_missing_is_named(monkeypatch, capsys):
+    matplotlib = pytest.importorskip("matplotlib")
+    monkeypatch.setitem(matplotlib.rcParams, "font.family", ["No Such Font"])
+    main(["doctor"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if "No Such Font" in line]
+    assert len(lines) == 1 and lines[0].startswith("lacks  fonts") and "matplotlibrc" in lines[0]
+
+
+def test_vtk_that_cannot_be_loaded_is_shown_with_the_reason(monkeypatch, capsys):
+    pytest.importorskip("vtkmodules")
+    monkeypatch.setitem(sys.modules, "perfield.catalyst_scripts.vtk_flat", None)
+    main(["doctor"])
+    assert "lacks  vtk        VTK cannot be loaded (" in capsys.readouterr().out

@@ -40,6 +40,14 @@ def write_dataset(dataset: xr.Dataset, target: str | Path) -> None:
     dataset = dataset.assign_attrs(utf8)  # a path need not be UTF-8
     with new_file(target, replaces=False) as place:
         if place.suffix.lower() == ".zarr":
-            dataset.to_zarr(place, consolidated=True)
+            dataset.to_zarr(place, consolidated=True, **zarr_format())
         else:
             dataset.to_netcdf(place, engine="scipy", format="NETCDF3_64BIT")
+
+
+def zarr_format() -> dict[str, int]:
+    """The argument of to_zarr that makes Zarr 3 write format 2, which all readers know: format 3 does not
+    specify texts of one length."""
+    import zarr
+
+    return {"zarr_format": 2} if int(zarr.__version__.partition(".")[0]) > 2 else {}

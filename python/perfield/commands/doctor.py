@@ -48,6 +48,7 @@ NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "mpi_abi": "the MPI standard's
 GET_WRAPPERS = "install a wheel of perfield, or build it again with that MPI's mpicc in PATH"
 LEAST_BYTES = 1e9  # free in the folder of a run, of which gigabytes are common
 OF_DEVELOPERS = ("test", "lint", "page", "wheels")  # extras
+ALPHABETS = {"Greek": "\u03b1", "Cyrillic": "\u0436", "Chinese": "\u6f22"}
 CONTAINERS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman", "/.singularity.d": "Apptainer"}
 
 
@@ -98,14 +99,17 @@ def _mpi() -> Iterator[Check]:
     wrappers = [mpi for mpi in NAMES if (lib / f"libperfield_{mpi}.so").is_file()]
     names = {os.path.realpath(path): name for name in reversed(LAUNCHERS) if (path := shutil.which(name))}
     for name in sorted(names.values(), key=LAUNCHERS.index):
-        kind, said = _launcher(name)
+        kind, said, error = _launcher(name)
         wanted = WRAPPERS_OF.get(kind, "")
-        if kind == "slurm":
+        state = FAILS if len(names) == 1 else LACKS
+        if error and not wanted:
+            remedy = "load the module that it belongs to, or call perfield doctor where jobs run"
+            yield Check("launcher", state, f"{name} does not work here ({error})", remedy)
+        elif kind == "slurm":
             yield Check("launcher", OK, f"{said}: perfield run --launcher 'srun -n 8' -- PROGRAM")
         elif wanted in wrappers:
             yield Check("launcher", OK, f"{said}, for which perfield has wrappers (libperfield_{wanted}.so)")
         elif wanted:
-            state = FAILS if len(names) == 1 else LACKS
             yield Check("launcher", state, f"{said}, for which perfield has no wrappers", GET_WRAPPERS)
         else:
             yield Check(
@@ -137,18 +141,31 @@ def _library(library: Library, has_wrappers: bool) -> Check:
     return Check("mpi", OK, f"{said}: libperfield_{library.wrappers}.so measures it")
 
 
-def _launcher(name: str) -> tuple[str, str]:
-    """The kind of a launcher, and its name with the version."""
+def _launcher(name: str) -> tuple[str, str, str]:
+    """The kind of a launcher, its name with the version, and why it does not work; "" if it does."""
     try:
         kind = Launcher.of((name,)).kind
-        answer = subprocess.run(
-            [name, "--version"], capture_output=True, text=True, check=False, timeout=60
-        ).stdout
     except (OSError, subprocess.SubprocessError, CommandError) as error:
-        return "other", f"{name} ({error})"
-    number = re.search(r"\d+\.\d[\w.]*", answer)
-    words = [NAMES.get(WRAPPERS_OF.get(kind, ""), ""), number[0] if number else ""]
-    return kind, f"{name} ({' '.join(filter(None, words))})" if any(words) else name
+        return "other", name, str(error)
+    text, error = _answer(name, "--version")
+    words = ["Slurm" if kind == "slurm" else NAMES.get(WRAPPERS_OF.get(kind, ""), ""), _number(text)]
+    return kind, f"{name} ({' '.join(filter(None, words))})" if any(words) else name, error
+
+
+def _answer(*command: str) -> tuple[str, str]:
+    """What a program prints, and why it fails; "" if it does not."""
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        return "", str(error)
+    last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
+    return ran.stdout, last if ran.returncode else ""
+
+
+def _number(text: str) -> str:
+    """The first version in a text; "" if there is none."""
+    found = re.search(r"\d+\.\d[\w.]*", text)
+    return found[0] if found else ""
 
 
 def _cores() -> Iterator[Check]:
@@ -278,9 +295,16 @@ def _machine() -> Iterator[Check]:
 
 
 def _slurm() -> Iterator[Check]:
+    """Version and job. Ranks of an MPI find each other only by what srun --mpi takes: PMIx or PMI2."""
     job = os.environ.get("SLURM_JOB_ID")
-    if job or shutil.which("srun"):
-        yield Check("slurm", OK, f"inside job {job}" if job else "srun is in PATH, but this is not a job")
+    where = f"inside job {job}" if job else "not inside a job"
+    text, error = _answer("srun", "--version") if shutil.which("srun") else ("", "no srun in PATH")
+    if not error:
+        types = re.findall(r"^\s+(\w+)$", _answer("srun", "--mpi=list")[0], re.MULTILINE)
+        offers = f"; srun --mpi takes {in_list(sorted(types), 9)}" if types else ""
+        yield Check("slurm", OK, f"Slurm {_number(text)}, {where}{offers}")
+    elif job:
+        yield Check("slurm", OK, f"{where}, but {error}")
 
 
 def _drawing() -> Iterator[Check]:
@@ -310,6 +334,39 @@ def _drawing() -> Iterator[Check]:
         yield Check("films", OK, "perfield render --film makes them with ffmpeg")
     else:
         yield Check("films", LACKS, "no ffmpeg in PATH", "install the Debian package ffmpeg")
+
+
+def _fonts() -> Iterator[Check]:
+    """The fonts of plots and images, and which alphabets they lack: such letters are boxes, or blank."""
+    said, blank = [], []
+    if find_spec("matplotlib") is not None:
+        from matplotlib.font_manager import FontProperties, findfont, get_font
+
+        wanted = FontProperties()
+        try:
+            font = get_font(findfont(wanted, fallback_to_default=False))
+        except ValueError:
+            remedy = "install it, or change font.family in your matplotlibrc"
+            yield Check("fonts", LACKS, f"plots find no font {in_list(wanted.get_family())}", remedy)
+        else:
+            blank = [name for name, letter in ALPHABETS.items() if not font.get_char_index(ord(letter))]
+            said.append(f"plots use {font.family_name}{_without(blank)}")
+    if find_spec("vtkmodules") is not None:
+        try:
+            from perfield.catalyst_scripts.vtk_flat import extent, letters
+        except ImportError as error:
+            yield Check("vtk", LACKS, f"VTK cannot be loaded ({error})", "install what it names")
+        else:
+            boxes = {name: extent(letter, letters(20, (0, 0, 0))) for name, letter in ALPHABETS.items()}
+            blank = [name for name, (left, right, _, _) in boxes.items() if right - left <= 1]
+            said.append(f"images use VTK's Arial{_without(blank)}")
+    if said:
+        remedy = "perfield serve shows all letters of your browser" if blank else ""
+        yield Check("fonts", OK, "; ".join(said), remedy)
+
+
+def _without(alphabets: list[str]) -> str:
+    return f", without {in_list(alphabets)} letters" if alphabets else ""
 
 
 def _packages() -> Iterator[Check]:
@@ -344,5 +401,6 @@ CHECKS = (
     counters,
     _machine,
     _drawing,
+    _fonts,
     _packages,
 )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from perfield.catalyst_scripts.owned_folder import NotOursError, new_file
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._chosen import add_span, opened
+from perfield.commands._datasets import zarr_format
 from perfield.commands._mesh import add_mesh_options, agrees, check_path
 from perfield.commands._newest import add_run, run_path
 from perfield.text import counted, in_bytes
@@ -214,13 +215,14 @@ def write_zarr(run: Run, folder: Path, fields: Sequence[str] = ()) -> None:
     of_steps = [name for name, variable in layout.variables.items() if "step" in variable.dims]
     for name in of_steps:
         layout[name].encoding.clear()  # the store gets the chunks that dask has
-    layout.to_zarr(store, compute=False, consolidated=False, mode="a")
+    layout.to_zarr(store, compute=False, consolidated=False, mode="a", **zarr_format())
     begin = 0
     for chunk in chunks_of(run, fields):
         end = begin + chunk.sizes["step"]
         if end > begin:
             part = chunk.drop_vars([name for name in chunk.variables if name not in of_steps])
-            part.to_zarr(store, region={"step": slice(begin, end)}, consolidated=False)
+            region = {"step": slice(begin, end)}
+            part.to_zarr(store, region=region, consolidated=False, **zarr_format())
         begin = end
     import zarr
 
