@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from drawing import IN_PARAVIEW, pv
 from vtkmodules.vtkCommonDataModel import vtkPolyData
+from vtkmodules.vtkParallelCore import vtkMultiProcessController
 
 NOTHING = 2**20  # so many parts no picture has blocks for, so the last part is empty
 FIRST_ALONE = f"""\
@@ -57,10 +58,19 @@ def on_first(reader: Any) -> Any:
 
 
 def of_first(source: Any) -> Any:
-    """The data of a source in the first process."""
-    if is_here():
-        return source.GetClientSideObject().GetOutputDataObject(0)
-    return pv.servermanager.Fetch(source, 0)
+    """The data of a source in the first process. Collective where each process runs the script."""
+    if not is_here():
+        return pv.servermanager.Fetch(source, 0)
+    data = source.GetClientSideObject().GetOutputDataObject(0)
+    return _sent_to_all(data) if runs_everywhere() and n_processes() > 1 else data
+
+
+def _sent_to_all(data: Any) -> Any:
+    """The first process's data, in each: all must decide alike what to draw, as drawing is collective."""
+    controller = vtkMultiProcessController.GetGlobalController()
+    data = data if controller.GetLocalProcessId() == 0 else data.NewInstance()
+    controller.Broadcast(data, 0)
+    return data
 
 
 def surfaces(mesh: Any) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from perfield.analysis.findings import QUESTIONS
 from perfield.commands import COMMANDS, GROUPED, module_of, parsers
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -88,6 +89,12 @@ def test_page_of_commands_has_a_row_for_each():
     text = (DOCS / "commands.md").read_text()
     rows = [f"| `perfield {name}` | {module_of(name).HELP} |" for name in COMMANDS]
     assert [row for row in rows if row not in text] == []
+
+
+def test_page_of_findings_has_a_row_for_each_kind():
+    rows = re.findall(r"^\| (.+?) \| ", (DOCS / "findings.md").read_text(), re.M)
+    listed = {kind for row in rows for kind in re.split(r"[,;] ", row)}
+    assert {kind for module in QUESTIONS for kind in module.KINDS} - listed == set()
 
 
 def shown_commands(page: Path) -> list[tuple[str, list[str]]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -16,7 +17,9 @@ from compiled.c_programs import mpi_program
 from conftest import WITH_ONE_MPI
 
 import perfield
+from perfield import commands
 from perfield.call_sites.candidates import candidates
+from twins import twin
 
 CASES = Path(__file__).resolve().parents[2] / "testcase"
 STEPS = 12
@@ -115,6 +118,11 @@ def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure,
     assert re.match(r"step_call +hits +steps +period +share +even +where +reached through\n", table)
     assert re.search(rf"(?m)^{best['name']} +{STEPS} +{STEPS - 1} .* main\.cpp:\d+ +\w", table), table
     assert f"PERFIELD_STEP_CALL={best['name']} perfield run" in table
+    printed = json.loads(perfield_cli("steps", run.path, "--json", "--rows", 1).stdout)
+    (site,) = printed["call_sites"]
+    assert (site["step_call"], site["hits"], site["steps"]) == (best["name"], STEPS, STEPS - 1)
+    assert site["is_regular"] and 0 < site["period_s"] * STEPS < 60 and 0 < site["share"] <= 1
+    assert printed["n_call_sites"] >= 1 and printed["sentence"] in table
 
     run, reported = measure(silent_heat3d, *ARGUMENTS, step_call=best["name"])
     assert len(run) == STEPS - 1  # the first such call ends setup
@@ -293,6 +301,21 @@ def test_number_of_old_is_refused_with_the_new_name(mpi, build_c, measure, perfi
     assert refused.returncode == 2
     assert f"choose one of {best['name']}" in refused.stderr
     assert not (tmp_path / "perfield-run-2").exists()
+
+
+def test_json_of_a_run_without_call_sites_says_what_closed_its_steps(tmp_path, capsys):
+    path = twin.write_run(tmp_path / "run", steps=5)
+    assert commands.main(["steps", str(path), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["n_steps"], printed["n_call_sites"], printed["call_sites"]) == (5, 0, [])
+    assert printed["sentence"] == f"{path} has 5 steps that the program or step_seconds closed."
+
+
+def test_json_and_use_exclude_each_other(tmp_path, capsys):
+    path = twin.write_run(tmp_path / "run")
+    with pytest.raises(SystemExit, match="2"):
+        commands.main(["steps", str(path), "--use", "2", "--json"])
+    assert "--json" in capsys.readouterr().err
 
 
 @WITH_ONE_MPI

@@ -30,7 +30,7 @@ written there with commas: `PERFIELD_REGIONS="solve*,halo"`. The defaults below 
 `perfield setup config` prints the values in force and where each came from.
 
 Settings name scripts that run in your program and files that are copied into the run. So perfield ignores,
-with a sentence, a `perfield.toml` of the working directory that another user may have written: the file and
+with a warning, a `perfield.toml` of the working directory that another user may have written: the file and
 its directory must belong to you or root, and nobody else may write them. A file that you name is always
 read.
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 import perfield
 from perfield.text import print_table
@@ -103,9 +104,11 @@ PROVIDER is the function. `load.py` there is the smallest one.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the run and the choice of layout."""
+    """Adds the run and the forms of the output."""
     parser.add_argument("run", metavar="RUN", nargs="?", help="a run directory (default: list all fields)")
-    parser.add_argument("--markdown", action="store_true", help="print docs/fields.md")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--markdown", action="store_true", help="print docs/fields.md")
+    forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -124,5 +127,9 @@ def execute(arguments: argparse.Namespace) -> int:
     shown = [field for kind in provider_classes() for field in kind.gives]
     if arguments.run:
         shown = perfield.open(arguments.run).all_fields.all_kinds.values()
-    print_table([{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown])
+    rows = [{"field": f.name, "unit": f.unit, "meaning": f.meaning} for f in shown]
+    if arguments.json:
+        print(json.dumps({"run": arguments.run, "fields": rows}, indent=1))
+        return 0
+    print_table(rows)
     return 0

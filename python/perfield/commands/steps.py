@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add = parser.add_argument
     add("--rows", metavar="N", type=row_number, default=15, help="list at most N sites (15)")
-    add("--use", metavar="SITE|N", help="what ends the steps: a site of the list, or every N recorded steps")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument(
+        "--use", metavar="SITE|N", help="what ends the steps: a site of the list, or every N recorded steps"
+    )
+    forms.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -73,32 +78,48 @@ def execute(arguments: argparse.Namespace) -> int:
         for sentence in use(run, arguments.use):
             print(f"{start(sentence)}.")
         return 0
-    for sentence in not_distinguished(run):
-        print(f"({sentence})")
+    notes = not_distinguished(run)
     found = candidates.candidates(run)
-    if not found:
-        print(found_steps(run, found) or _who_closed(run))
-        return 0
     shown = found[: arguments.rows]
     lines = _lines([each.site for each in shown])
-    named = _names(run, lines)
-    print_table([_row(each, _setting(each, named), lines, len(run.groups) > 1) for each in shown])
+    named = _names(run, lines) if found else {}
+    settings = [_setting(each, named) for each in shown]
+    said = _what_closes(run, found, settings)
+    if arguments.json:
+        rows = [_facts(*each, lines) for each in zip(shown, settings, strict=True)]
+        facts = {"run": str(run.path), "n_steps": int(run.steps_closed.max(initial=0)), "call_sites": rows}
+        facts |= {"n_call_sites": len(found), "sentence": said, "notes": notes}
+        print(json.dumps(facts, indent=1, allow_nan=False))
+        return 0
+    for note in notes:
+        print(f"({note})")
+    if not found:
+        print(said)
+        return 0
+    several = len(run.groups) > 1
+    print_table([_row(_facts(*each, lines), several) for each in zip(shown, settings, strict=True)])
     if len(found) > len(shown):
         print(f"({len(shown)} of {len(found)}; --rows {len(found)} lists all)")
     own_callers = {caller for each in shown for caller in own(each.site.callers)}
     if not any(line.line for caller, line in lines.items() if caller in own_callers):
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
         print(f"(source lines are not known; {cure})")
-    best = found[0]
-    if said := found_steps(run, found):
-        print(f"\n{start(said)}.")
-    elif run.steps_closed.any() and not run.has_windows:
-        print(f"\n{_who_closed(run)}.")
-    elif best.is_regular:
-        print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={_setting(best, named)} perfield run ...")
-    else:
-        print(f"\nNone of them recurs regularly; {ELSE}.")
+    print(f"\n{said}")
     return 0
+
+
+def _what_closes(run: Run, found: Sequence[Candidate], settings: Sequence[str]) -> str:
+    """A sentence on what closed the steps of a run, or on how to close some.
+
+    settings : what step_call would be for the first of the run's candidates.
+    """
+    if said := found_steps(run, found):
+        return f"{start(said)}."
+    if not found or (run.steps_closed.any() and not run.has_windows):
+        return f"{_who_closed(run)}."
+    if found[0].is_regular:
+        return f"To close a step at the first: PERFIELD_STEP_CALL={settings[0]} perfield run ..."
+    return f"None of them recurs regularly; {ELSE}."
 
 
 def use(run: Run, wanted: str) -> list[str]:
@@ -295,11 +316,21 @@ def _setting(each: Candidate, named: dict[Site, str]) -> str:
     return named[each.site] + (f"/{each.every}" if each.every > 1 else "")
 
 
-def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> dict[str, object]:
-    row: dict[str, object] = {"step_call": setting, "hits": each.hits, "steps": each.closes}
-    row |= {"period": in_seconds(each.period_s), "share": f"{each.share:.0%}", "even": f"{each.steady:.0%}"}
-    row |= {"where": where(each.site, lines), "reached through": way(each.site, lines)}
-    return row | ({"group": each.group} if several_groups else {})
+def _facts(each: Candidate, setting: str, lines: Lines) -> dict[str, Any]:
+    """A candidate as names and numbers. setting : what step_call would be."""
+    facts: dict[str, Any] = {"step_call": setting, "hits": each.hits, "steps": each.closes}
+    facts |= {"period_s": each.period_s, "share": each.share, "even": each.steady}
+    facts |= {"where": where(each.site, lines), "reached_through": way(each.site, lines)}
+    return facts | {"is_regular": each.is_regular, "group": each.group}
+
+
+def _row(facts: dict[str, Any], several_groups: bool) -> dict[str, object]:
+    """A row of the printed table."""
+    row = {name: facts[name] for name in ("step_call", "hits", "steps")}
+    row |= {"period": in_seconds(facts["period_s"]), "share": f"{facts['share']:.0%}"}
+    row |= {"even": f"{facts['even']:.0%}", "where": facts["where"]}
+    row |= {"reached through": facts["reached_through"]}
+    return row | ({"group": facts["group"]} if several_groups else {})
 
 
 def _who_closed(run: Run) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -192,11 +193,12 @@ def test_a_model_of_a_run_can_be_integrated(exchange):
 
 def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
     monkeypatch.chdir(exchange(64, "-", 1).path.parent)
-    text = (REPOSITORY / "docs/oscillators.md").read_text().split("<!-- A test runs this block. -->")[1]
+    page = (REPOSITORY / "docs/oscillators.md").read_text()
     known: dict = {}
-    exec(text.split("```python")[1].split("```")[0], known)
+    exec(page.split("<!-- A test runs this block. -->\n```python")[1].split("```")[0], known)
     out = capsys.readouterr().out
-    shown = [line.split(" = ")[0] for line in text.split("```\n")[2].splitlines() if " = " in line]
+    shown = re.findall(r"^(\w+) = ", page.split("Model of perfield-run.")[1].split("```")[0], re.M)
+    assert len(shown) > 3
     assert [line.split(" = ")[0] for line in out.splitlines()][: len(shown)] == shown
     phase = known["phases"].phase
     assert phase[1, 0] == -4 * np.pi
