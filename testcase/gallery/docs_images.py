@@ -25,7 +25,7 @@ from runs import MOTORBIKE, MOVING, NotMadeError, OpenFoamMissingError, environm
 PERFIELD = Path(sys.executable).parent / "perfield"
 TOP = Path(__file__).resolve().parents[2]
 HEAT3D = TOP / "demo/heat3d/perfield-run/pictures/images"  # of make demo
-HOT_STEP = "12"
+HOT_STEP = "13"
 READY = "document.body.dataset.ready === 'true'"
 FOUND = "perfield.findings.cards?.length > 0"
 
@@ -60,7 +60,10 @@ def pages(run: Path, output: Path) -> None:
 
 
 def moving(folder: Path, output: Path) -> None:
-    """Mesh and machine of 16 nodes side by side: one step, and a film of all. Raises NotMadeError."""
+    """Mesh and machine of 16 nodes side by side: one step, and a film of all; and messages between nodes.
+
+    Raises NotMadeError.
+    """
     run, drawn, film = folder / "perfield-run", folder / "pictures", folder / "film.gif"
     measure(MOVING, folder, run)
     words = ("render", run, "-o", drawn, "--fields", "compute_time_s")
@@ -70,7 +73,10 @@ def moving(folder: Path, output: Path) -> None:
     mesh, machine = (next((drawn / "images").glob(f"*_{name}_*.png")) for name in ("geometry", "topology"))
     join = ["ffmpeg", "-loglevel", "error", "-y", "-i", mesh, "-i", machine, "-filter_complex", "hstack"]
     subprocess.run([str(word) for word in (*join, output / "moving.png")], check=True)
-    print(output / "moving.gif", output / "moving.png", sep="\n")
+    lines = ("--topology", "--images", "--fields", "hops", "--steps", HOT_STEP)
+    perfield(folder, "render", run, "-o", drawn, *lines)
+    shutil.copyfile(next((drawn / "images").glob("*_messages_*")), output / "node-pairs.png")
+    print(*(output / name for name in ("moving.gif", "moving.png", "node-pairs.png")), sep="\n")
 
 
 def faces(run: Path, drawn: Path, file: Path) -> None:
