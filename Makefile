@@ -172,8 +172,8 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 	@echo "images are in demo/heat3d/perfield-run/pictures/images"
 
-docs-images: demo ## draw the images of the documentation that show the two demonstrations
-	@$(BIN)/python testcase/gallery/docs_images.py
+docs-images: demo ## draw images of the documentation: of both demonstrations, a film, a motorbike (DOCS_IMAGES=motorbike)
+	@$(BIN)/python testcase/gallery/docs_images.py $(DOCS_IMAGES)
 
 demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo

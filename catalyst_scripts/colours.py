@@ -75,7 +75,8 @@ def colour(
     elif is_constant:
         marks = {most: f"{amount(most * scale)} everywhere"}
     else:
-        marks = ticks(low, high, scale, whole=about["unit"] == "1")
+        whole = about["unit"] == "1" or (not about["unit"] and about.get("whole", False))
+        marks = ticks(low, high, scale, whole)
     table.AutomaticRescaleRangeMode = "Never"  # ParaView would end the colours at a single step's range
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:

@@ -51,13 +51,14 @@ def _or_null(kind: Kind) -> Kind:
 TEXT = Kind("a text", (str,))
 WHOLE = Kind("a whole number", (int,))
 NUMBER = Kind("a number", (int, float))
+TRUE_OR_FALSE = Kind("true or false", (bool,))
 ENDS = _list("two numbers", NUMBER, 2)
 BEYOND = Kind("an object", (dict,), {"peak": NUMBER, "scale": _or_null(ENDS)})
 ARRAY = Kind(
     "an object", (dict,),
     {"range": ENDS, "association": Kind("a text", (str,), among=("POINTS", "CELLS")),
-     "components": WHOLE, "absent": Kind("true or false", (bool,)), **_row("title unit", TEXT)},
-    {"scale": _or_null(ENDS), "beyond": Kind("an object", (dict,), each=BEYOND),
+     "components": WHOLE, "absent": TRUE_OR_FALSE, **_row("title unit", TEXT)},
+    {"scale": _or_null(ENDS), "whole": TRUE_OR_FALSE, "beyond": Kind("an object", (dict,), each=BEYOND),
      "names": Kind("an object", (dict,), each=TEXT, keys_are_whole=True)},
 )  # fmt: skip
 LAYER = Kind(

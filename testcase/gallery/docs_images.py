@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the images of docs/images that show heat3d and the recorded run of OpenFOAM.
+"""Draws the images of docs/images that show heat3d, the recorded run of OpenFOAM, and its motorBike.
 
-Needs Chromium and ffmpeg; the hosts of the film are namespaces, which need root.
+Needs Chromium and ffmpeg; the hosts of the film are namespaces, which need root. The motorBike needs
+OpenFOAM, and minutes for its mesh.
 
 make docs-images
+make docs-images DOCS_IMAGES=motorbike
 """
 
 from __future__ import annotations
@@ -17,19 +19,21 @@ import tempfile
 from pathlib import Path
 
 import cut
-from runs import MOVING, NotMadeError, measure
+import motorbike
+from runs import MOTORBIKE, MOVING, NotMadeError, OpenFoamMissingError, environment, measure, prepare
 
 PERFIELD = Path(sys.executable).parent / "perfield"
 TOP = Path(__file__).resolve().parents[2]
 HEAT3D = TOP / "demo/heat3d/perfield-run/pictures/images"  # of make demo
-HOT_STEP = "12"
+HOT_STEP = "13"
 READY = "document.body.dataset.ready === 'true'"
 FOUND = "perfield.findings.cards?.length > 0"
 
 
 def perfield(folder: Path, *words: str | Path) -> None:
     """Runs a command in a folder. Raises CalledProcessError."""
-    subprocess.run([str(word) for word in (PERFIELD, *words)], cwd=folder, check=True, stdout=sys.stderr)
+    command = [str(word) for word in (PERFIELD, *words)]
+    subprocess.run(command, cwd=folder, env=environment(), check=True, stdout=sys.stderr)
 
 
 def screenshot(address: str, size: str, file: Path, *steps: str) -> None:
@@ -56,7 +60,10 @@ def pages(run: Path, output: Path) -> None:
 
 
 def moving(folder: Path, output: Path) -> None:
-    """Mesh and machine of 16 nodes side by side: one step, and a film of all. Raises NotMadeError."""
+    """Mesh and machine of 16 nodes side by side: one step, and a film of all; and messages between nodes.
+
+    Raises NotMadeError.
+    """
     run, drawn, film = folder / "perfield-run", folder / "pictures", folder / "film.gif"
     measure(MOVING, folder, run)
     words = ("render", run, "-o", drawn, "--fields", "compute_time_s")
@@ -66,7 +73,10 @@ def moving(folder: Path, output: Path) -> None:
     mesh, machine = (next((drawn / "images").glob(f"*_{name}_*.png")) for name in ("geometry", "topology"))
     join = ["ffmpeg", "-loglevel", "error", "-y", "-i", mesh, "-i", machine, "-filter_complex", "hstack"]
     subprocess.run([str(word) for word in (*join, output / "moving.png")], check=True)
-    print(output / "moving.gif", output / "moving.png", sep="\n")
+    lines = ("--topology", "--images", "--fields", "hops", "--steps", HOT_STEP)
+    perfield(folder, "render", run, "-o", drawn, *lines)
+    shutil.copyfile(next((drawn / "images").glob("*_messages_*")), output / "node-pairs.png")
+    print(*(output / name for name in ("moving.gif", "moving.png", "node-pairs.png")), sep="\n")
 
 
 def faces(run: Path, drawn: Path, file: Path) -> None:
@@ -77,24 +87,50 @@ def faces(run: Path, drawn: Path, file: Path) -> None:
     print(file)
 
 
+def heat_map(_: Path, output: Path) -> None:
+    """Ranks by steps of heat3d, which `make demo` drew."""
+    shutil.copyfile(HEAT3D / "03_heat_map.png", output / "heat3d-heat-map.png")
+
+
+def dam_break(folder: Path, output: Path) -> None:
+    """The images of the recorded run."""
+    perfield(folder, "demo")
+    run = folder / "perfield-demo"
+    pages(run, output)
+    cut.draw(run, "alpha.water", "water", 0.5, output / "dambreak-cut.png")
+    faces(run, folder / "pictures", output / "message-faces.png")
+
+
+def motor_bike(folder: Path, output: Path) -> None:
+    """The motorBike on two ranks, each bound to its core. Raises NotMadeError."""
+    case = folder / "motorBike"
+    try:
+        prepare(MOTORBIKE, case, 2)
+    except (OpenFoamMissingError, RuntimeError) as error:
+        raise NotMadeError(str(error)) from error
+    perfield(case, "run", "--bind-to", "core", "-n", "2", "--", MOTORBIKE.solver, "-parallel")
+    motorbike.draw(case / "perfield-run", output / "motorbike.png")
+    print(output / "motorbike.png")
+
+
+PARTS = {"heat3d": heat_map, "film": moving, "dambreak": dam_break, "motorbike": motor_bike}
+
+
 def main() -> int:
     """Draws and copies."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("output", type=Path, nargs="?", default=TOP / "docs/images")
-    output = parser.parse_args().output
-    shutil.copyfile(HEAT3D / "03_heat_map.png", output / "heat3d-heat-map.png")
-    with tempfile.TemporaryDirectory() as made:
-        try:
-            moving(Path(made), output)
-        except NotMadeError as error:
-            print(f"no film, and no image of its run: {error}", file=sys.stderr)
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        perfield(folder, "demo")
-        run = folder / "perfield-demo"
-        pages(run, output)
-        cut.draw(run, "alpha.water", "water", 0.5, output / "dambreak-cut.png")
-        faces(run, folder / "pictures", output / "message-faces.png")
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"some of {', '.join(PARTS)} (all)")
+    parser.add_argument("--output", type=Path, default=TOP / "docs/images", help="the folder (docs/images)")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.parts if name not in PARTS]
+    if unknown:
+        parser.error(f"no part {', '.join(unknown)}; choose from {', '.join(PARTS)}")
+    for name in arguments.parts or PARTS:
+        with tempfile.TemporaryDirectory() as made:
+            try:
+                PARTS[name](Path(made), arguments.output)
+            except NotMadeError as error:
+                print(f"no images of {name}: {error}", file=sys.stderr)
     return 0
 
 

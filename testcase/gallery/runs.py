@@ -19,7 +19,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "testcase/openfoam")]
 
-from cases import Case, OpenFoamMissingError, environment, prepare  # noqa: E402
+from cases import CASES, Case, OpenFoamMissingError, environment, prepare  # noqa: E402
 from drivers.hosts import faked_machines, run_on_hosts, why_no_hosts  # noqa: E402
 
 # Two sockets of 8 and of 12 cores: the nodes of the dissertation's cluster.
@@ -86,6 +86,7 @@ GATHER = ("-fileHandler", "collated")
 SMALL_NODE = "pack:2 [numa(memory=16GB)] l3:1(size=20MB) core:1 pu:1"
 SIXTEEN = ";".join(",".join(f"n{4 * leaf + n:02d}" for n in range(1, 5)) for leaf in range(4))
 HOT = ("heat3d", "--minds", "4", "4", "2", "--points", "12", "12", "12", "--steps", "40", "--print-log", "0")
+MOTORBIKE = CASES["motorBike"]
 MOVING = Program(SIXTEEN, 2, SMALL_NODE, (*HOT, "--exchange", "isend", "--hot-spot"))
 
 

@@ -33,7 +33,8 @@ class Case:
     """A solver and its tutorial.
 
     changes : file of the case -> entries of that file -> their new values. before : commands that make the
-    mesh and the first fields. decompose : the command that divides the case.
+    mesh and the first fields. decompose : the command that divides the case. added : folder of the case -> a
+    file of the tutorials that it gets.
     """
 
     solver: str
@@ -41,6 +42,7 @@ class Case:
     changes: dict[str, dict[str, str]]
     before: list[str] = field(default_factory=lambda: ["blockMesh"])
     decompose: str = "decomposePar"
+    added: dict[str, str] = field(default_factory=dict)
 
 
 REGIONS = ("bottomWater", "heater", "leftSolid", "rightSolid", "topAir")
@@ -123,6 +125,24 @@ CASES = {
                 {"system/controlDict": {"endTime": "60", "writeInterval": "20"}},
             ),
         ),
+        (  # cells of twice the tutorial's length, so that two cores make the mesh in minutes
+            "motorBike",
+            Case(
+                "simpleFoam",
+                "incompressible/simpleFoam/motorBike",
+                {
+                    "system/controlDict": {"endTime": "40", "writeInterval": "40"},
+                    "system/blockMeshDict": {r"hex \(0 1 2 3 4 5 6 7\)": "(10 4 4) simpleGrading (1 1 1)\n)"},
+                },
+                before=[
+                    "foamDictionary system/controlDict -entry functions -remove",
+                    "surfaceFeatureExtract",
+                    "blockMesh",
+                    "snappyHexMesh -overwrite",
+                ],
+                added={"constant/triSurface": "resources/geometry/motorBike.obj.gz"},
+            ),
+        ),
     )
 }
 
@@ -171,9 +191,10 @@ def prepare(case: Case, folder: Path, n_ranks: int = N_RANKS) -> None:
     """
     if not shutil.which(case.solver):
         raise OpenFoamMissingError(f"{case.solver} was not found in PATH; install Debian's package openfoam.")
-    source = tutorials() / case.tutorial
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(source, folder)
+    shutil.copytree(tutorials() / case.tutorial, folder)
+    for place, name in case.added.items():
+        shutil.copy(tutorials() / name, folder / place)
     for name, entries in case.changes.items():
         for key, value in entries.items():
             set_entry(folder / name, key, value)

@@ -100,29 +100,33 @@ for time in reader.TimestepValues:
     ]
 
 
-def test_colouring_uses_association_and_vector_magnitude(pictures):
+def test_colouring_uses_association_vector_magnitude_and_whole_numbers_of_integers(pictures):
     script = """
 from colours import colour
 from scene import new_view
 source = pv.Wavelet()
 cells = pv.PointDatatoCellData(Input=source)
 vectors = pv.Calculator(Input=source, ResultArrayName="U", Function="RTData*iHat")
+levels = pv.Calculator(Input=source, ResultArrayName="box_level", Function="RTData")
+whole = {"range": [0, 2], "unit": "", "whole": True}
 view = new_view()
 result = []
 about = {"range": [0.0, 0.02], "title": "name", "unit": "s", "absent": False}
 for source, field, more in (
     (cells, "RTData", {"association": "CELLS", "components": 1}),
     (vectors, "U", {"association": "POINTS", "components": 3}),
+    (levels, "box_level", {"association": "POINTS", "components": 1, **whole}),
 ):
     display = pv.Show(source, view)
     legend = colour(display, view, field, {**about, **more})
     table = pv.GetColorTransferFunction(field)
-    words = [legend.Title.split(), list(table.Annotations)[-2:]]
+    words = [legend.Title.split(), list(table.Annotations)[-4:]]
     result.append([list(display.ColorArrayName), str(table.VectorMode), *words])
 """
-    cells, vectors = in_paraview(script, pictures)
-    assert (cells[0], cells[2:]) == (["CELLS", "RTData"], [["name", "(ms)"], ["0.02", "  20"]])
+    cells, vectors, levels = in_paraview(script, pictures)
+    assert (cells[0], cells[2], cells[3][-2:]) == (["CELLS", "RTData"], ["name", "(ms)"], ["0.02", "  20"])
     assert vectors[:3] == [["POINTS", "U"], "'Magnitude'", ["name", "magnitude", "(ms)"]]
+    assert levels[3] == ["1.0", "  1", "2.0", "  2"]
 
 
 def test_unknown_peers_are_a_separate_category(pictures):

@@ -42,6 +42,11 @@ def test_cell_fields_are_described_as_cells():
     assert noted(1.0).description()["wait"]["association"] == "POINTS"
 
 
+def test_integers_are_described_as_whole():
+    assert noted(1, 3, name="level").description()["level"]["whole"] is True
+    assert "whole" not in noted(1.0, 3.0).description()["wait"]
+
+
 def test_vector_range_is_of_its_magnitude():
     about = noted([3.0, 0.0, 4.0], [0.0, 0.0, -2.0], name="U").description()["U"]
     assert about["components"] == 3

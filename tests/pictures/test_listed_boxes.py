@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from known_runs import fake_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -32,6 +33,13 @@ def test_each_rank_has_its_boxes_with_further_columns_as_fields(run, tmp_path):
     assert boxes == [[(2, 4)], [(0, 2), (4, 5)]]
     levels = [vtk_to_numpy(box.GetCellData().GetArray("level")) for _, box in pieces.blocks(1, None)]
     assert [level.tolist() for level in levels] == [[0], [2]]
+    assert levels[0].dtype == np.int32  # so that legends have whole numbers
+
+
+def test_columns_with_fractions_and_large_numbers_keep_them(run, tmp_path):
+    path = table(tmp_path, "0,0,2,0,1,0.5,3e9", "1,2,4,0,1,1,1", head="rank,x0,x1,y0,y1,load,cells")
+    ((_, box),) = shown_pieces(run, path)[0].blocks(0, None)
+    assert [box.GetCellData().GetArray(name).GetTuple1(0) for name in ("load", "cells")] == [0.5, 3e9]
 
 
 def test_boxes_may_be_flat_and_ranks_without_one_are_named(run, tmp_path):

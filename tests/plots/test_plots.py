@@ -149,6 +149,11 @@ def test_message_matrix_holds_bytes_by_sender_and_receiver(run, axes):
     assert "Messages: 100 kB between 4 pairs" in words(axes)
 
 
+def test_message_matrix_ends_its_scale_at_a_round_number(run, axes):
+    plots.message_matrix(run, slice(0, 3), axes=axes)  # at most 32 kB
+    assert axes.images[0].get_clim() == (0.0, 40.0)
+
+
 def test_message_matrix_of_many_ranks_joins_them(run, axes, monkeypatch):
     monkeypatch.setattr("perfield.plots.messages.MOST_RANKS", 2)
     plots.message_matrix(run, axes=axes)

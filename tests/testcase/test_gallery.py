@@ -14,10 +14,12 @@ import pytest
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
+from vtkmodules.vtkCommonDataModel import vtkImageData
+
 from twins import twin
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/gallery"
-MODULES = ("pages", "runs", "synthetic", "rhythm", "regimes", "make_gallery")
+MODULES = ("pages", "runs", "synthetic", "rhythm", "regimes", "make_gallery", "motorbike")
 
 
 @pytest.fixture
@@ -214,3 +216,15 @@ def test_stand_in_says_what_it_takes(build_case, mpi):
     done = mpi.run(1, build_case("gallery") / "flow")
     assert done.returncode != 0
     assert "flow turbine|wing" in done.stderr
+
+
+def test_faces_that_two_pieces_share_are_not_drawn_as_the_bike(gallery):
+    pieces = [vtkImageData(), vtkImageData()]  # of 2 x 2 x 2 cells, beside each other along x
+    for piece, x in zip(pieces, (0.0, 1.0)):
+        piece.SetDimensions(3, 3, 3)
+        piece.SetSpacing(0.5, 1.0, 0.5)
+        piece.SetOrigin(x, -1.0, 0.0)
+    (bike, floor, _), (other_bike, _, _) = gallery["motorbike"].placed(pieces)
+    assert bike.GetNumberOfPolys() == other_bike.GetNumberOfPolys() == 4 + 2 * 4 + 4  # an end, sides and top
+    assert floor.GetNumberOfPolys() == 2  # before the bike's middle, y = 0
+    assert other_bike.GetPoint(0)[0] - bike.GetPoint(0)[0] == pytest.approx(1.0 + gallery["motorbike"].APART)

@@ -67,6 +67,8 @@ class Arrays:
         found = self._found.setdefault(name, {"range": (low, high)})
         before = found["range"]
         found.update(association=association, components=components)
+        if array.GetDataType() not in (VTK_FLOAT, VTK_DOUBLE):
+            found["whole"] = True
         found["range"] = (min(low, before[0]), max(high, before[1]))
         ends = self._ends.setdefault(name, {})
         least, most = ends.get(step, (low, high))
@@ -97,7 +99,8 @@ class Arrays:
         """Describes each array, by name.
 
         association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
-        value over all steps, of the magnitude for vectors. absent : whether some values are NaN.
+        value over all steps, of the magnitude for vectors. absent : whether some values are NaN. whole :
+        True if all are of an integer type, else not there.
         scale_end : where the scale of the colours should end, as few values go far beyond: steps that are
         outliers, or 2 % of all values. Only there if there are such values, and if samples are kept.
         """

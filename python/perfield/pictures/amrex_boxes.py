@@ -68,10 +68,11 @@ def amrex_boxes(path: Path, n_ranks: int) -> BoxTable:
             places = origin + (box - level.low) * level.cell
             rank.append(owner)
             ends.append(np.pad(places, ((0, 0), (0, 3 - places.shape[1]))).T.ravel())
-            numbers.append(float(number))
+            numbers.append(number)
             if len(rank) > MOST_BOXES:
                 raise MeshMissingError(f"{path} has more than {MOST_BOXES:,} boxes, which are not shown.")
-    return BoxTable(np.array(rank, np.int64), np.array(ends).reshape(-1, 6), {"level": np.array(numbers)})
+    fields = {"level": np.array(numbers, np.int32)}
+    return BoxTable(np.array(rank, np.int64), np.array(ends).reshape(-1, 6), fields)
 
 
 def _levels(path: Path) -> tuple[np.ndarray, list[_Level]]:

@@ -117,4 +117,10 @@ def table_of(path: Path) -> BoxTable:
         )
     if not len(rank):
         raise MeshMissingError(f"{path} lists no box; expected {TABLE}.")
-    return BoxTable(rank.astype(np.int64), ends, columns)
+    return BoxTable(rank.astype(np.int64), ends, {name: _whole(values) for name, values in columns.items()})
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """The same values, of an integer type if all are whole, so that legends have whole numbers."""
+    small = np.abs(values) < 2**31
+    return values.astype(np.int32) if (small & (values == np.floor(values))).all() else values

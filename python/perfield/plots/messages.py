@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.output.scales import round_end
 from perfield.plots.source import Source
 from perfield.plots.style import (
     PlotError,
@@ -116,7 +117,7 @@ def bytes_scale(values: np.ndarray) -> tuple[Normalize, bool]:
 
     least, most = float(values[values > 0].min()), float(values.max())
     is_wide = most > 20 * least
-    return (LogNorm(least, most) if is_wide else Normalize(0.0, most)), is_wide
+    return (LogNorm(least, most) if is_wide else Normalize(0.0, round_end(most))), is_wide
 
 
 def draw_matrix(
