@@ -111,7 +111,8 @@ def use(run: Run, wanted: str) -> list[str]:
     from perfield.run.reading import choose_span
 
     if wanted.isdecimal() and int(wanted):
-        span, step_call = int(wanted), _every(run, int(wanted))
+        span = _possible(run, int(wanted))
+        step_call = _every(run, span)
     else:
         found = candidates.candidates(run)
         named = _names(run, _lines([each.site for each in found]))
@@ -127,9 +128,17 @@ def use(run: Run, wanted: str) -> list[str]:
     else:
         said = [f"the record of {run.path} has no such steps, so it stays as it is"]
     command, folder = run.info.get("command") or [], run.path / run.info.get("working_directory", "..")
+    undo = f"`perfield steps {run.path} --use 1` undoes"
     try:
         if _remembered.remember(command, folder, step_call):
-            said.append(f"the next runs of {command[0]} close steps at {step_call} ({_remembered.place()})")
+            said.append(
+                f"the next runs of {command[0]} close steps at {step_call}, which {_remembered.place()} "
+                f"keeps; {undo} {'both' if span else 'that'}"
+            )
+        elif span > 1:
+            said.append(f"the next runs find their steps as before; {undo} this")
+        elif wanted == "1":
+            said.append(f"the next runs{f' of {command[0]}' if command else ''} find their steps themselves")
     except OSError as error:
         said.append(
             f"the next runs do not close steps there, as {_remembered.place()} cannot be written "
@@ -137,6 +146,18 @@ def use(run: Run, wanted: str) -> list[str]:
             f"run, as perfield run --set step_call={step_call or wanted}"
         )
     return said
+
+
+def _possible(run: Run, n: int) -> int:
+    """The number of recorded steps to add up. Raises CommandError where that leaves fewer than two steps."""
+    recorded = int(run.steps_closed.max(initial=0))
+    if n > 1 and 2 * n > recorded:
+        possible = f"a number from 1 to {recorded // 2:,}" if recorded >= 4 else "1"
+        raise CommandError(
+            f"--use {n}: {run.path} has {counted(recorded, 'recorded step')}, so {n:,} to a frame leave "
+            f"fewer than two frames; expected {possible}. Nothing was changed."
+        )
+    return n
 
 
 def _found(run: Run) -> dict[str, Any]:
