@@ -157,9 +157,11 @@ std::string own_line(const RunTotals& run) {
   if (!bytes) return "";  // another tool measured this run
   std::string text;
   // Steps are closed outside of what they measure, so the run's time is the sum of both.
-  if (all_ns > 0)
-    text = "about " + text_of_share(std::min(1.0, (own_ns + events_ns) / (all_ns + own_ns))) +
-           " of the time; ";
+  if (all_ns > 0) {
+    const std::string share =
+        text_of_share(std::min(1.0, (own_ns + events_ns) / (all_ns + own_ns)));
+    text = (share.rfind("below", 0) == 0 ? "" : "about ") + share + " of the time; ";
+  }
   text += "memory " + text_of_bytes(double(bytes) / double(run.memory.size())) + " per rank";
   if (most->second * run.memory.size() > bytes)
     text += ", most " + text_of_bytes(double(most->second)) + " (rank " +

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ perfield records sites in programs that do not close steps themselves
 found the steps itself (find_steps), it prints at which call."""
 
 MOST_NAMES = 8  # in a sentence
+MOST_ROWS = 15  # of the table
 MOST_OTHERS = 2  # readings of a run beside the steps that were found
 NO_SITES = "no MPI call recurs equally often on all ranks"
 ELSE = (
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the number of rows."""
     add_run(parser)
     add = parser.add_argument
-    add("--rows", metavar="N", type=row_number, default=15, help="list at most N sites (15)")
+    add("--rows", metavar="N", type=row_number, default=MOST_ROWS, help=f"list at most N sites ({MOST_ROWS})")
     add("--use", metavar="SITE|N", help="what ends the steps: a site of the list, or every N recorded steps")
 
 
@@ -126,7 +128,7 @@ def use(run: Run, wanted: str) -> list[str]:
         each = f"adds up {counted(span, 'recorded step')}" if span > 1 else "is a recorded step"
         said = [f"each frame of {run.path} {each} from now on; the summary keeps recorded steps"]
     else:
-        said = [f"the record of {run.path} has no such steps, so it stays as it is"]
+        said = [f"the record of {run.path} has no such steps, so this run stays as it is"]
     command, folder = run.info.get("command") or [], run.path / run.info.get("working_directory", "..")
     undo = f"`perfield steps {run.path} --use 1` undoes"
     try:
@@ -202,11 +204,11 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     if site is None:  # a damaged entry
         return ""
     hits = ends.hits if ends else n_found
-    others: dict[int, Candidate] = {}  # by number of steps
-    for each in found:
-        if each.is_regular and each.steps != n_found and len(others) < MOST_OTHERS:
-            others.setdefault(each.steps, each)
-    shown = [site, *(each.site for each in others.values())]
+    others: dict[int, list[Candidate]] = {}  # by number of steps
+    for each in found[:MOST_ROWS]:
+        if each.is_regular and each.steps != n_found and (each.steps in others or len(others) < MOST_OTHERS):
+            others.setdefault(each.steps, []).append(each)
+    shown = [site, *(each.site for alike in others.values() for each in alike)]
     lines = _lines(shown)
     named = _names(run, lines)
     before = counted(body.get("found_in_setup", 0), "step")
@@ -220,9 +222,23 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         returns *= every
         said += f" (later steps hold {returns:,} returns each: to close each step would slow the program)"
     if others:
-        choices = (f"{_setting(each, named)} for {each.closes} steps" for each in others.values())
+        labels = Counter(named[each].rpartition("-")[0] for each in shown)
+        # Of those with as many steps, the first whose function makes no other of these calls.
+        chosen = (
+            min(alike, key=lambda each: labels[named[each.site].rpartition("-")[0]] > 1)
+            for alike in others.values()
+        )
+        choices = (_choice(run, each, _setting(each, named), lines) for each in chosen)
         said += f". If that is not your time step: perfield steps {run.path} --use {' or '.join(choices)}"
     return said
+
+
+def _choice(run: Run, each: Candidate, setting: str, lines: Lines) -> str:
+    """Another reading of a run: its name, how many steps that gives, through which functions the program
+    comes there, and whether this run's record allows it."""
+    through = way(each.site, lines)
+    later = "" if _joined(run, each.steps) else " from the next run on"
+    return f"{setting} for {each.closes} steps{f' ({through})' if ' > ' in through else ''}{later}"
 
 
 def proposal(run: Run) -> str:

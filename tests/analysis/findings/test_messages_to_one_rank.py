@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 import pytest
 from known_runs.observed_runs import observed_run
 from known_runs.simulated_waits import collective, compute, irecv, recv, send, simulate, step, wait
 from known_runs.waiting_runs import write_waiting_run
 
 import perfield
+from perfield import _bridge
 from perfield.analysis.findings import answers, messages_to_one_rank, needs
 from perfield.derived.observe import observe
 from perfield.report import report
@@ -61,6 +65,14 @@ def test_rank_that_receives_in_turn_is_named_with_what_the_last_sender_waits(tmp
     assert not {"late rank", "rank that all wait for"} & {each.kind for each in made.findings}
     late = "Does the waiting of the others begin on a rank that computes no longer than they do?"
     assert f"{late} Explained by finding 1." in asked(made)
+
+
+def test_summary_says_that_all_others_send_to_the_late_receiver(tmp_path):
+    _, path = found_in(tmp_path, program(IN_TURN))
+    lines = _bridge.summary_lines(os.fsencode(path))
+    line = "rank 0 costs the others 481 ms, 100 % of all known waiting (late receiver; all others send to it)"
+    assert f"waits      {line}" in lines
+    assert any(re.match("perfield   below 0.01 % of the time", each) for each in lines)
 
 
 def test_receives_that_are_posted_at_once_are_no_finding(tmp_path):
