@@ -236,7 +236,7 @@ double most_to_save_ns(const RunTotals& run, const Tables& tables) {
 
 double delayed_ns(const Totals& totals) {
   double sum = 0;
-  for (const auto& [rank, own] : totals.ranks) sum += own.delayed_ns();
+  for (const auto& [rank, own] : totals.delayed_ns) sum += own;
   return sum;
 }
 
@@ -336,9 +336,12 @@ std::string efficiency_line(const Tables& tables) {
   }
   const double elapsed = elapsed_ns(tables);
   if (mean <= 0 || elapsed <= 0) return "";
-  return line("efficiency", "parallel " + text_of_share(mean / elapsed) + " = load balance " +
-                                text_of_share(mean / most) + " x communication " +
-                                text_of_share(most / elapsed) + " (POP)");
+  return line(
+      "efficiency",
+      "parallel " + text_of_share(mean / elapsed) + " = load balance " +
+          text_of_share(mean / most) + " x communication " + text_of_share(most / elapsed) +
+          (measured.n_steps > 1 ? " (POP, of sums over the steps; the imbalance is step by step)"
+                                : " (POP)"));
 }
 
 std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables,
@@ -389,20 +392,27 @@ std::string delays_in_words(const Totals& totals, bool are_shared) {
   double compute = 0, most = 0;
   int32_t rank = -1;
   for (const auto& [number, own] : totals.ranks) {
+    const auto of_rank = totals.delayed_ns.find(number);
+    const double without = of_rank == totals.delayed_ns.end() ? 0 : of_rank->second;
     compute += own.outside_calls_ns();
-    const double share = own.delayed_ns() / std::max(own.outside_calls_ns(), 1.0);
+    const double share = without / std::max(own.outside_calls_ns(), 1.0);
     if (share > most) {
       most = share;
       rank = number;
     }
   }
-  std::string text = text_of_share(delayed / compute) + " of computing (" + text_of_time(delayed) +
-                     ") was waiting for a PU";
-  if (totals.ranks.size() > 1 && !are_shared)
+  const bool are_several = totals.ranks.size() > 1;
+  std::string text = std::string(are_shared    ? "they"
+                                 : are_several ? "ranks"
+                                               : "the rank") +
+                     " waited " + text_of_time(delayed) + " for a PU, " +
+                     text_of_share(delayed / compute) + (are_several ? " of their" : " of its") +
+                     " time outside MPI and files";
+  if (are_several && !are_shared)
     text += ", most on rank " + std::to_string(rank) + " (" + text_of_share(most) + ")";
   const RankSums& worst = totals.ranks.at(rank);
   const double throttled = worst.without_pu(KnownQuantity::throttled_time);
-  if (throttled >= worst.delayed_ns() / 2)
+  if (throttled >= most * worst.outside_calls_ns() / 2)
     text +=
         "; a CPU quota stopped rank " + std::to_string(rank) + " for " + text_of_time(throttled);
   return text;

@@ -25,7 +25,7 @@ namespace perfield {
 namespace {
 
 std::string pair_text(uint64_t key) {
-  return std::to_string(static_cast<int32_t>(key >> 32)) + " -> " +
+  return "from rank " + std::to_string(static_cast<int32_t>(key >> 32)) + " to " +
          std::to_string(static_cast<int32_t>(key & 0xFFFFFFFFu));
 }
 
@@ -98,17 +98,16 @@ std::string messages_line(const Totals& totals) {
     return a.second.bytes != b.second.bytes ? a.second.bytes > b.second.bytes : a.first > b.first;
   });
   const auto load = [](const Pair& pair) {
-    return text_of_bytes(double(pair.second.bytes)) + " in " + text_of_count(pair.second.count);
+    return text_of_bytes(double(pair.second.bytes)) + " in " + plural(pair.second.count, "message");
   };
   const bool alike = heaviest.second.bytes == emptiest.second.bytes;
   if (alike && !emptiest.second.empty && pairs.size() > 1)
     return line("messages",
                 text + "; each of " + text_of_count(pairs.size()) + " pairs: " + load(heaviest));
-  text += "; heaviest " + pair_text(heaviest.first) + ": " + load(heaviest);
+  text += "; most bytes " + pair_text(heaviest.first) + ": " + load(heaviest);
   if (emptiest.second.empty)
-    text += "; emptiest " + pair_text(emptiest.first) + ": " +
-            text_of_count(emptiest.second.empty) + " of " + text_of_count(emptiest.second.count) +
-            " empty";
+    text += "; most empty ones " + pair_text(emptiest.first) + ": " +
+            text_of_count(emptiest.second.empty) + " of " + text_of_count(emptiest.second.count);
   return line("messages", text);
 }
 
@@ -158,9 +157,11 @@ std::string own_line(const RunTotals& run) {
   if (!bytes) return "";  // another tool measured this run
   std::string text;
   // Steps are closed outside of what they measure, so the run's time is the sum of both.
-  if (all_ns > 0)
-    text = "about " + text_of_share(std::min(1.0, (own_ns + events_ns) / (all_ns + own_ns))) +
-           " of the time; ";
+  if (all_ns > 0) {
+    const std::string share =
+        text_of_share(std::min(1.0, (own_ns + events_ns) / (all_ns + own_ns)));
+    text = (share.rfind("below", 0) == 0 ? "" : "about ") + share + " of the time; ";
+  }
   text += "memory " + text_of_bytes(double(bytes) / double(run.memory.size())) + " per rank";
   if (most->second * run.memory.size() > bytes)
     text += ", most " + text_of_bytes(double(most->second)) + " (rank " +

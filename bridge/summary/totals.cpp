@@ -97,6 +97,7 @@ RankSums Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind
   entry.add(step, quantities);
   if (is_blind) entry.known_without_pu = 0;  // it may have waited in MPI
   ranks[rank].add(entry);
+  delayed_ns[rank] += entry.delayed_ns();
 
   for (const MessageRow row : step.messages) {
     if (!sends(row.call)) continue;  // the sender counted it

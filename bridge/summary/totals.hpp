@@ -121,6 +121,7 @@ struct Totals {
   std::vector<RegionStep> region_steps;
   std::vector<WaitedStep> waited_steps;
   OutsideRegions outside_regions;
+  std::unordered_map<int32_t, double> delayed_ns;  // by rank: of each of its entries, added up
   std::unordered_map<uint64_t, PairTotals> pairs;
   PairTotals messages;                           // everything sent, to any rank
   PairTotals unknown;                            // the part with unknown receiver

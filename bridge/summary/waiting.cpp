@@ -105,15 +105,31 @@ int32_t most_late(const Totals& totals, const FoundWaiting& found, const Tables&
   return is_late_for_a_pu(rank, is_slowest, totals, found) ? -1 : rank;
 }
 
+// Which ranks send to this one, in words: "; all others send to it", or "" where not nearly all do.
+std::string who_sends_to(int32_t rank, const Totals& totals) {
+  constexpr double kNearlyAll = 0.9;
+  constexpr size_t kFewest = 3;
+  size_t n_senders = 0;
+  for (const auto& [key, pair] : totals.pairs)
+    n_senders += static_cast<int32_t>(key & 0xFFFFFFFFu) == rank &&
+                 static_cast<int32_t>(key >> 32) != rank && pair.count > 0;
+  const size_t n_others = totals.ranks.size() - 1;
+  if (n_senders < kFewest || double(n_senders) < kNearlyAll * double(n_others)) return "";
+  return n_senders < n_others ? "; nearly all others send to it" : "; all others send to it";
+}
+
 std::string caused_line(const Totals& totals, const FoundWaiting& found, const Tables& tables,
                         const Computing& computing) {
   const int32_t rank = most_late(totals, found, tables, computing);
   if (rank < 0) return "";
   const double ns = cost_of(rank, found);
   const Victim victim = victim_of(rank, found);
-  return line("waits", "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) +
-                           ", " + text_of_share(ns / found.waiting_ns) + " of all known waiting" +
-                           (victim.rank < 0 ? "" : std::string(" (") + kKinds[victim.why] + ")"));
+  const bool is_receiver = victim.rank >= 0 && victim.why == waits::kLateReceiver;
+  const std::string who = is_receiver ? who_sends_to(rank, totals) : "";
+  return line("waits",
+              "rank " + std::to_string(rank) + " costs the others " + text_of_time(ns) + ", " +
+                  text_of_share(ns / found.waiting_ns) + " of all known waiting" +
+                  (victim.rank < 0 ? "" : std::string(" (") + kKinds[victim.why] + who + ")"));
 }
 
 }  // namespace

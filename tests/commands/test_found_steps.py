@@ -163,10 +163,17 @@ def test_chosen_steps_hold_for_this_run_and_the_next(first_run, perfield_cli, tm
         assert result.returncode == 0, result.stderr
         return perfield.open(tmp_path / name), result.stderr
 
-    assert "adds up 2 recorded steps from now on" in use("2").stdout
+    chosen = use("2").stdout.replace("\n", " ")
+    assert "adds up 2 recorded steps from now on" in chosen
+    assert f"which {tmp_path / 'cache/perfield/steps.json'} keeps; `perfield steps" in chosen
+    assert chosen.rstrip().endswith("--use 1` undoes both.")
     assert set(perfield.open(run.path).spans.tolist()) <= {1, 2} and len(perfield.open(run.path)) == 9
     later, said = next_run("later")
     assert f"steps close at {site}/2, as chosen" in said and len(later) == 9
+    refused = use("9")
+    assert refused.returncode == 2 and "has 17 recorded steps, so 9 to a frame" in refused.stderr
+    assert "expected a number from 1 to 8. Nothing was changed." in refused.stderr.replace("\n", " ")
+    assert len(perfield.open(run.path)) == 9
     plain, said = next_run("plain", "--set", "remember_steps=false", "--set", "find_steps=true")
     assert "as chosen" not in said and len(plain) == 17
     assert "is a recorded step from now on" in use(site).stdout and len(perfield.open(run.path)) == 17
@@ -181,6 +188,13 @@ def test_chosen_steps_hold_for_this_run_and_the_next(first_run, perfield_cli, tm
         f"set XDG_CACHE_HOME to a folder of yours, or name the call to each run, as perfield run --set "
         f"step_call={site}/2" in unnoted.stdout.replace("\n", " ")
     ), unnoted.stdout
+
+
+@WITH_ONE_MPI
+def test_other_steps_are_offered_by_a_name_that_no_other_call_has(first_run):
+    inner = "for (int i = 0; i < 4; ++i) { residual(); halo(); usleep(1000); }"
+    run, said = first_run(STEPS.format(body=f"{inner} residual();"))
+    assert re.search(r"--use Sendrecv@halo-\w{4} for \d+ steps \(main > halo\) from the next run", said)
 
 
 @WITH_ONE_MPI

@@ -55,6 +55,7 @@ def without_forwarded(words: list[str]) -> list[str]:
         ("--bind-to core --map-by=slot true", "--bind-to core --map-by=slot", "true"),
         ("-n 2 --unheard-of a b -- true", "-n 2 --unheard-of a b", "true"),
         ("-n 2 --set group=x true", "-n 2", "true"),
+        ("-o out -n 2 true -o x", "-n 2", "true -o x"),
         ("true", "", "true"),
     ],
 )
@@ -75,6 +76,11 @@ def test_perfield_variables_are_forwarded_to_other_nodes(line):
         "PERFIELD_RUN_ID",
         "PERFIELD_SUMMARY",
     ]
+
+
+def test_run_directory_has_the_short_option_of_all_output(line):
+    for option in ("-o", "--run-directory"):
+        assert "PERFIELD_RUN_DIRECTORY" in line(option, "out", "-n", "2", "true")
 
 
 @pytest.mark.parametrize(

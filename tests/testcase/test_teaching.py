@@ -102,7 +102,7 @@ def test_ranks_packed_on_one_core_have_it_half_of_the_time(done):
     working = sum(per_step(packed, f"cpu_{mode}_time_s") for mode in ("user", "system"))
     assert (working.sum(axis=0) < 0.7 * per_step(packed, "compute_time_s").sum(axis=0)).all()
     assert packed.ranks.cpuset.tolist() == ["0", "0"]
-    assert "Ranks 0-1 share one core" in done.printed
+    assert "Ranks 0-1 share core 0" in done.printed
     assert not done.findings("spread", "shared cores")
     assert len(set(done.run("spread").ranks.cpuset)) == 2
 

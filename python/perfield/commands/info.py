@@ -99,7 +99,9 @@ def execute(arguments: argparse.Namespace) -> int:
             print(("\n" if number else "") + name)
         if headings.get(name) and (rows or name == "wait_causes"):
             print(headings[name])
-        print_table([{key: row[key] for key in row if key not in ("frame", "in_frame")} for row in rows])
+        columns = _columns(run, name, arguments)
+        hidden = ("frame", "in_frame")
+        print_table([{columns.get(key, key): row[key] for key in row if key not in hidden} for row in rows])
         below = notes if rows else NOTHING
         if below.get(name):
             print(f"({below[name]})")
@@ -282,6 +284,16 @@ def _by(run: Run, arguments: argparse.Namespace, notes: dict[str, str], frames: 
             rows = rows[-most:] if arguments.by == "step" else rows[:most]
         found[table] = rows
     return found
+
+
+def _columns(run: Run, table: str, arguments: argparse.Namespace) -> dict[str, str]:
+    """What columns of a table are called where it is printed: those of --by with the unit of their field."""
+    from perfield.analysis.statistics import STATISTICS
+    from perfield.derived.providers import fields_of
+
+    field = table.removesuffix(f" by {arguments.by}")
+    unit = fields_of(run)[field].unit if field != table else ""
+    return {name: f"{name} ({unit})" for name in STATISTICS if name != "imbalance"} if unit else {}
 
 
 def _coverage(share: float | None) -> str:

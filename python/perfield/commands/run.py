@@ -52,7 +52,7 @@ WHY_UNMEASURED = ("unseen", "memory-room", "config", "run-directory", "stream", 
 
 # Our options and the number of values each takes. All others belong to the launcher.
 OWN = {
-    **{"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1},
+    **{"--launcher": 1, "--set": 1, "--run-directory": 1, "-o": 1, "--config": 1},
     **{"--sample": 0, "--scorep": 0, "--dry-run": 0, "--help": 0, "-h": 0},
 }
 
@@ -72,7 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="mpirun",
         help="the command that starts the ranks (mpirun); '' for none",
     )
-    parser.add_argument("--run-directory", metavar="DIR", help="where to write the run (perfield-run)")
+    parser.add_argument(
+        "-o",
+        "--run-directory",
+        metavar="DIR",
+        help="where to write the run (perfield-run); -o of the launcher goes into --launcher 'srun -o FILE'",
+    )
     parser.add_argument(
         "--config", metavar="FILE", help="the configuration file (perfield.toml, if it exists)"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ perfield records sites in programs that do not close steps themselves
 found the steps itself (find_steps), it prints at which call."""
 
 MOST_NAMES = 8  # in a sentence
+MOST_ROWS = 15  # of the table
 MOST_OTHERS = 2  # readings of a run beside the steps that were found
 NO_SITES = "no MPI call recurs equally often on all ranks"
 ELSE = (
@@ -59,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the number of rows."""
     add_run(parser)
     add = parser.add_argument
-    add("--rows", metavar="N", type=row_number, default=15, help="list at most N sites (15)")
+    add("--rows", metavar="N", type=row_number, default=MOST_ROWS, help=f"list at most N sites ({MOST_ROWS})")
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument(
         "--use", metavar="SITE|N", help="what ends the steps: a site of the list, or every N recorded steps"
@@ -132,7 +134,8 @@ def use(run: Run, wanted: str) -> list[str]:
     from perfield.run.reading import choose_span
 
     if wanted.isdecimal() and int(wanted):
-        span, step_call = int(wanted), _every(run, int(wanted))
+        span = _possible(run, int(wanted))
+        step_call = _every(run, span)
     else:
         found = candidates.candidates(run)
         named = _names(run, _lines([each.site for each in found]))
@@ -146,11 +149,19 @@ def use(run: Run, wanted: str) -> list[str]:
         each = f"adds up {counted(span, 'recorded step')}" if span > 1 else "is a recorded step"
         said = [f"each frame of {run.path} {each} from now on; the summary keeps recorded steps"]
     else:
-        said = [f"the record of {run.path} has no such steps, so it stays as it is"]
+        said = [f"the record of {run.path} has no such steps, so this run stays as it is"]
     command, folder = run.info.get("command") or [], run.path / run.info.get("working_directory", "..")
+    undo = f"`perfield steps {run.path} --use 1` undoes"
     try:
         if _remembered.remember(command, folder, step_call):
-            said.append(f"the next runs of {command[0]} close steps at {step_call} ({_remembered.place()})")
+            said.append(
+                f"the next runs of {command[0]} close steps at {step_call}, which {_remembered.place()} "
+                f"keeps; {undo} {'both' if span else 'that'}"
+            )
+        elif span > 1:
+            said.append(f"the next runs find their steps as before; {undo} this")
+        elif wanted == "1":
+            said.append(f"the next runs{f' of {command[0]}' if command else ''} find their steps themselves")
     except OSError as error:
         said.append(
             f"the next runs do not close steps there, as {_remembered.place()} cannot be written "
@@ -158,6 +169,18 @@ def use(run: Run, wanted: str) -> list[str]:
             f"run, as perfield run --set step_call={step_call or wanted}"
         )
     return said
+
+
+def _possible(run: Run, n: int) -> int:
+    """The number of recorded steps to add up. Raises CommandError where that leaves fewer than two steps."""
+    recorded = int(run.steps_closed.max(initial=0))
+    if n > 1 and 2 * n > recorded:
+        possible = f"a number from 1 to {recorded // 2:,}" if recorded >= 4 else "1"
+        raise CommandError(
+            f"--use {n}: {run.path} has {counted(recorded, 'recorded step')}, so {n:,} to a frame leave "
+            f"fewer than two frames; expected {possible}. Nothing was changed."
+        )
+    return n
 
 
 def _found(run: Run) -> dict[str, Any]:
@@ -202,12 +225,12 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     if site is None:  # a damaged entry
         return ""
     hits = ends.hits if ends else n_found
-    others: dict[int, Candidate] = {}  # by number of steps
-    for each in found:
+    others: dict[int, list[Candidate]] = {}  # by number of steps
+    for each in found[:MOST_ROWS]:
         is_other = abs(each.steps - n_found) > 1  # one more or less are steps of the same loop
-        if each.is_regular and is_other and len(others) < MOST_OTHERS:
-            others.setdefault(each.steps, each)
-    shown = [site, *(each.site for each in others.values())]
+        if each.is_regular and is_other and (each.steps in others or len(others) < MOST_OTHERS):
+            others.setdefault(each.steps, []).append(each)
+    shown = [site, *(each.site for alike in others.values() for each in alike)]
     lines = _lines(shown)
     named = _names(run, lines)
     before = counted(body.get("found_in_setup", 0), "step")
@@ -221,9 +244,23 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         returns *= every
         said += f" (later steps hold {returns:,} returns each: to close each step would slow the program)"
     if others:
-        choices = (f"{_setting(each, named)} for {each.closes} steps" for each in others.values())
+        labels = Counter(named[each].rpartition("-")[0] for each in shown)
+        # Of those with as many steps, the first whose function makes no other of these calls.
+        chosen = (
+            min(alike, key=lambda each: labels[named[each.site].rpartition("-")[0]] > 1)
+            for alike in others.values()
+        )
+        choices = (_choice(run, each, _setting(each, named), lines) for each in chosen)
         said += f". If that is not your time step: perfield steps {run.path} --use {' or '.join(choices)}"
     return said
+
+
+def _choice(run: Run, each: Candidate, setting: str, lines: Lines) -> str:
+    """Another reading of a run: its name, how many steps that gives, through which functions the program
+    comes there, and whether this run's record allows it."""
+    through = way(each.site, lines)
+    later = "" if _joined(run, each.steps) else " from the next run on"
+    return f"{setting} for {each.closes} steps{f' ({through})' if ' > ' in through else ''}{later}"
 
 
 def proposal(run: Run) -> str:

@@ -32,7 +32,7 @@ class RegionSums:
     most_to_save_s : seconds that balancing all compute time would save at most; times of regions contain
     waiting for a PU, and their differences may make up for one another.
     longest_s, mean_s : (n_regions,) seconds, the sums over frames of the largest and of the mean cost of a
-    rank. peak_s, peak_rank, peak_frame : (n_regions,) the largest time of a rank in a frame, its rank, and
+    rank. peak_s, peak_rank, peak_frame : (n_regions,) the largest cost of a rank in a frame, its rank, and
     the frame's position in the run; -1 where no rank entered.
     """
 
@@ -89,7 +89,7 @@ class RegionSums:
         self.longest_s += np.where(present, cost, 0.0).max(axis=2, initial=0.0).sum(axis=0)
         self.mean_s += (np.where(present, cost, 0.0).sum(axis=2) / counted).sum(axis=0)
         for region in np.flatnonzero(present.any(axis=(0, 2))):
-            of_region = np.where(present[:, region], times[:, region], -1.0)
+            of_region = np.where(present[:, region], cost[:, region], -1.0)
             frame, rank = np.unravel_index(of_region.argmax(), of_region.shape)
             if self.peak_rank[region] < 0 or of_region[frame, rank] > self.peak_s[region]:
                 self.peak_s[region], self.peak_rank[region] = of_region[frame, rank], rank

@@ -23,7 +23,7 @@ class SumsOfPaths:
     time_s, self_time_s, mpi_time_s, file_time_s : (n_paths, n_ranks) seconds, 0 where a rank never entered.
     entered : (n_paths, n_ranks), in how many frames the rank entered the path. count : (n_paths,) entries.
     longest_s, mean_s : (n_paths,) seconds, the sums over frames of the largest and of the mean cost of a
-    rank. peak_s, peak_rank, peak_frame : (n_paths,) the largest time of a rank in a frame, its rank, and the
+    rank. peak_s, peak_rank, peak_frame : (n_paths,) the largest cost of a rank in a frame, its rank, and the
     frame's position in the run; -1 where no rank entered.
     """
 
@@ -79,9 +79,10 @@ class SumsOfPaths:
         paths = rows["path"][begin]
         np.add.at(self.longest_s, paths, np.maximum.reduceat(cost, begin))
         np.add.at(self.mean_s, paths, np.add.reduceat(cost, begin) / counts)
-        by_time = np.lexsort((-rows["time_s"], rows["path"]))
-        _, first = np.unique(rows["path"][by_time], return_index=True)
-        largest = rows[by_time[first]]
-        more = largest[largest["time_s"] > np.where(self.peak_rank < 0, -1.0, self.peak_s)[largest["path"]]]
-        self.peak_s[more["path"]], self.peak_rank[more["path"]] = more["time_s"], more["rank"]
+        by_cost = np.lexsort((-cost, rows["path"]))
+        _, first = np.unique(rows["path"][by_cost], return_index=True)
+        largest, largest_s = rows[by_cost[first]], cost[by_cost[first]]
+        is_more = largest_s > np.where(self.peak_rank < 0, -1.0, self.peak_s)[largest["path"]]
+        more = largest[is_more]
+        self.peak_s[more["path"]], self.peak_rank[more["path"]] = largest_s[is_more], more["rank"]
         self.peak_frame[more["path"]] = positions[more["step"]]

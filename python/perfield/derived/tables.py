@@ -55,8 +55,9 @@ def regions(run: RunDirectory, sums: RegionSums | None = None) -> list[dict]:
 
     Columns: field, compute_time_s and mean_time_s (mean seconds per frame and rank that entered it),
     mpi_share (of its time), step_share (of the time of all steps of all ranks), imbalance (largest over mean
-    compute time of the ranks), balancing_saves_s (seconds over all frames), the largest time of one rank in
-    one frame with rank, frame and the program's number of the step, how many ranks entered it, its name.
+    compute time of the ranks), balancing_saves_s (seconds over all frames), the largest compute time of one
+    rank in one frame with rank, frame and the program's number of the step, how many ranks entered it, its
+    name.
     Where no calls were seen inside regions, compute time is the whole time.
     """
     own_name = {region.field: region.name for region in run.known_regions}
@@ -78,7 +79,7 @@ def regions(run: RunDirectory, sums: RegionSums | None = None) -> list[dict]:
                 "step_share": time / total if entered and total > 0 else None,
                 "imbalance": float(sums.imbalance[row]) if sums.mean_s[row] > 0 else None,
                 "balancing_saves_s": float(sums.saved_s[row]) if entered else None,
-                "largest_time_s": float(sums.peak_s[row]) if entered else None,
+                "largest_compute_time_s": float(sums.peak_s[row]) if entered else None,
                 "of_rank": int(sums.peak_rank[row]) if entered else None,
                 "in_frame": frame,
                 "in_step": None if frame is None else _step_number(run.frame(frame)),
@@ -113,7 +114,7 @@ def paths(run: RunDirectory) -> tuple[list[dict], int]:
                 "step_share": time / total if total > 0 else None,
                 "imbalance": float(sums.longest_s[path]) / mean if mean > 0 else None,
                 "balancing_saves_s": float(sums.saved_s[path]),
-                "largest_time_s": float(sums.peak_s[path]),
+                "largest_compute_time_s": float(sums.peak_s[path]),
                 "of_rank": int(sums.peak_rank[path]),
                 "in_frame": frame,
                 "in_step": _step_number(run.frame(frame)),

@@ -26,7 +26,7 @@ REGION_NUMBERS = {  # of tables.regions -> name after the region's
     "imbalance": "imbalance",
     "mean_time_s": "time_s",
     "compute_time_s": "compute_time_s",
-    "largest_time_s": "largest_time_s",
+    "largest_compute_time_s": "largest_compute_time_s",
     "balancing_saves_s": "balancing_saves_s",
     "mpi_share": "mpi_share",
     "step_share": "step_share",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perfield.analysis.findings import Finding
+from perfield.analysis.findings import Answer, Finding, explains
 from perfield.analysis.waits.words import path_sentences
 from perfield.derived.by_region import names_of_regions
 from perfield.extras import remedy
@@ -18,6 +18,7 @@ from perfield.text import (
     begin_of_list,
     counted,
     in_bytes,
+    in_number,
     in_percent,
     in_seconds,
     printable,
@@ -91,7 +92,12 @@ def chance(finding: Finding) -> str:
         return ""
     if finding.chance < 1e-6:
         return "Chance alone gives this less than once in a million runs."
-    return f"Chance alone gives this about once in {f'{1 / finding.chance:,.0f}'} runs."
+    return f"Chance alone gives this about once in {in_number(_one_digit(1 / finding.chance))} runs."
+
+
+def _one_digit(number: float) -> float:
+    """A number with one significant digit: the order of a probability is all that a test knows."""
+    return float(f"{number:.0e}")
 
 
 def lacking(missing: Sequence[str]) -> str:
@@ -127,12 +133,10 @@ def not_asked(report: Report) -> list[str]:
 def asked(report: Report) -> list[str]:
     """Answers to questions without findings, as sentences: what another finding answers; no and not proven,
     and what would have been found. Questions with the same answer share one."""
-    kinds = [finding.kind for finding in report.findings]
     elsewhere = [
-        f"{answer.question} Yes: finding {kinds.index(kind) + 1}."
+        f"{answer.question} Explained by finding {number}."
         for answer in report.answers
-        for kind in answer.elsewhere[:1]
-        if kind in kinds
+        if (number := _explained_by(answer, report.findings))
     ]
     together: dict[tuple[bool, str], list[str]] = {}
     for answer in report.answers_without_findings if report.observed.n_steps else ():
@@ -142,6 +146,17 @@ def asked(report: Report) -> list[str]:
     return elsewhere + [
         f"{' '.join(together[key])} {'No' if key[0] else 'Not proven'}. {key[1]}" for key in order
     ]
+
+
+def _explained_by(answer: Answer, findings: Sequence[Finding]) -> int:
+    """The number of the first finding of another question that answers this one, or of which all findings of
+    this one are consequences; 0 without such."""
+    for number, finding in enumerate(findings, 1):
+        if finding.kind in answer.elsewhere:
+            return number
+        if answer.findings and any(explains(finding, own) for own in answer.findings):
+            return number
+    return 0
 
 
 def nothing_found(report: Report) -> str:
@@ -239,8 +254,12 @@ def _efficiency(report: Report) -> Section:
         ]
         headings = ("", ">all steps", f">{counted(report.path.n_steps, 'logged step')}", "meaning")
         note += "; communication = serialisation x transfer, which only logged steps show"
-    if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
-        note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
+    if math.isfinite(report.imbalance) and not report.is_whole:
+        note += (
+            ". Load balance adds up each rank's work over all steps; the imbalance of the run "
+            f"({report.imbalance:.3g}) compares ranks in each step: one that moves from rank to rank counts "
+            "there, and here as communication"
+        )
     words = tuple(path_sentences(report.path, names_of_regions(report.run))[:-1])
     return Section("efficiency", "Efficiency", words, tables=(Table(headings, tuple(rows), note),))
 

@@ -32,3 +32,11 @@ def test_noise_of_shared_cores_is_left_to_these():
 
 def test_run_of_few_steps_finds_nothing():
     assert not list(find(observed_run(n_steps=10, compute_time_s=SPIKES[:10])))
+
+
+def test_noise_of_ranks_that_share_cores_and_hardly_wait_for_them_is_reported():
+    """Nobody else would report it."""
+    placement = placement_at(*[("n", "0-1")] * 8)
+    free = {"run_delay_time_s": 0.0, "delayed_compute_time_s": 0.0}
+    observed = observed_run(n_steps=200, compute_time_s=SPIKES, placement=placement, **free)
+    assert [found.kind for found in find(observed)] == ["noise"]

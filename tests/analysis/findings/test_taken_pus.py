@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from known_runs.observed_runs import observed_run, placement_at, plain_placement
 
-from perfield.analysis.findings import Finding, answers, ranked, taken_pus
+from perfield.analysis.findings import Finding, answers, noise, ranked, taken_pus
 from perfield.analysis.findings.late_rank import is_late_for_a_pu
 
 STEPS = 60
@@ -30,8 +30,8 @@ def findings_of(observed) -> list[Finding]:
 def test_quota_is_named_and_the_slow_rank_is_not_reported_as_imbalance():
     (found,) = findings_of(rank_without_pu(throttled_time_s=[np.nan, 0.058, np.nan, np.nan]))
     assert found.words == (
-        "Rank 1 waited 3.6 s for a PU, 38 % of its time outside MPI and files: a CPU quota kept its "
-        "control group from running for 3.48 s."
+        "A CPU quota stopped rank 1: it waited 3.6 s for a PU (hwloc's word for a hardware thread), 38 % of "
+        "its time outside MPI and files, and the quota kept its control group from running for 3.48 s."
     )
     assert found.kind == "taken PUs"
     assert (found.ranks.tolist(), found.hosts) == ([1], ("n1",))
@@ -51,7 +51,11 @@ def test_quota_is_not_said_of_ranks_that_others_delay():
 
 def test_wait_that_a_quota_does_not_explain_is_that_of_others():
     (found,) = findings_of(rank_without_pu(throttled_time_s=[np.nan, 0.01, np.nan, np.nan]))
-    assert "No other rank shares these PUs: other processes used them" in found.words
+    assert found.words == (
+        "Other processes, or more threads than PUs (hwloc's word for hardware threads), took PUs from rank 1"
+        ": it waited 3.6 s for a PU, 38 % of its time outside MPI and files, and no other rank shares these "
+        "PUs."
+    )
     assert "quota" not in found.words + found.remedy
 
 
@@ -59,7 +63,7 @@ def test_imbalance_of_work_is_reported_beside_the_wait_for_a_pu():
     work = np.array([0.1, 0.1, 0.1, 0.16])
     found = findings_of(rank_without_pu(0.03, compute_time_s=work))[0]
     assert found.words.startswith(
-        "Rank 3 computes 1.39 times as long as the mean of all ranks, apart from waiting for a PU."
+        "Rank 3 computes 1.39 times as long as the mean of all ranks, apart from waiting for a PU "
     )
 
 
@@ -68,7 +72,7 @@ def test_wait_of_all_ranks_names_all():
     fields = {"run_delay_time_s": delayed, "delayed_compute_time_s": delayed, "compute_time_s": 0.1}
     (found,) = findings_of(rank_without_pu(**fields))
     assert found.ranks.tolist() == [0, 1, 2, 3]
-    assert found.words.startswith("Ranks 0-3 waited 12 s for a PU, 33 % of their time outside MPI and files")
+    assert ": they waited 12 s for a PU, 33 % of their time outside MPI and files" in found.words
 
 
 def test_short_waits_are_reported_by_the_placement_only():
@@ -91,7 +95,10 @@ def test_ranks_that_share_pus_and_sleep_wait_for_others():
     }
     (found,) = (each for each in findings_of(rank_without_pu(**fields)) if each.kind != "packed ranks")
     assert found.kind == "taken PUs"
-    assert "It used less than half of the CPU time of its PUs: other processes" in found.words
+    assert found.words.startswith(
+        "Other processes took PUs (hwloc's word for hardware threads) from rank 1: "
+    )
+    assert found.words.endswith(", and used less than half of the CPU time of its PUs.")
 
 
 def test_hypervisor_is_named():
@@ -153,11 +160,31 @@ def test_wait_for_a_pu_that_may_lie_in_calls_is_reported_without_a_cost():
     ready = {"run_delay_time_s": np.full(4, 0.06), "delayed_compute_time_s": 0.0}
     (found,) = findings_of(rank_without_pu(**ready, cpu_user_time_s=0.04, cpu_system_time_s=0.0))
     assert found.kind == "taken PUs" and found.saved_s is None
-    assert found.words.startswith("Ranks 0-3 had no PU for 14.4 s in which they were ready to run, ")
-    assert (
-        "of the CPU time of their PUs: other processes had the rest. What that costs is not known"
-        in found.words
+    assert found.words.startswith(
+        "Other processes took PUs (hwloc's word for hardware threads) from ranks 0-3: "
     )
+    assert "they were ready to run without one for 14.4 s, " in found.words
+    assert "of the CPU time of their PUs. What that costs is not known" in found.words
     assert not findings_of(
         rank_without_pu(**(ready | {"run_delay_time_s": np.full(4, 0.001)}), cpu_user_time_s=0.1)
     )
+
+
+def test_question_that_a_taken_pu_answers_is_not_denied():
+    """Ranks that lose a third of their time to other processes do not lose "no" time irregularly."""
+    delayed = np.full(4, 0.05)
+    made = answers(
+        rank_without_pu(run_delay_time_s=delayed, delayed_compute_time_s=delayed, compute_time_s=0.1)
+    )
+    (irregular,) = (answer for answer in made if answer.question == noise.QUESTION)
+    assert irregular.elsewhere == ("taken PUs",) and not irregular.is_no
+
+
+def test_first_finding_that_mentions_pus_says_what_they_are():
+    shared = placement_at(*[("n", "0,8")] * 4)
+    delayed = {"run_delay_time_s": np.full(4, 0.2), "delayed_compute_time_s": np.full(4, 0.2)}
+    quiet = {"placement": shared, "compute_time_s": 0.1, "cpu_user_time_s": 0.008, "cpu_system_time_s": 0}
+    first, second = (each.words for each in findings_of(rank_without_pu(**quiet, **delayed))[:2])
+    assert first.startswith("Other processes took PUs (hwloc's word for hardware threads) from ranks 0-3: ")
+    assert second.startswith("Too few PUs for the ranks: 4 ranks on 2 PUs, unbound, so their times include ")
+    assert second.endswith("; other processes used these PUs, too.")

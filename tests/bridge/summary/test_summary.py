@@ -55,13 +55,16 @@ def test_lines_match_the_run(run):
     assert lines["imbalance"] == "1.58, costs 7.50 ms (36 %): rank 3 is slowest, on host b"
     assert lines["why"] == "bytes sent explain a factor of 1.58"
     # useful: without all MPI; 2.602 and 4.102 of 4.202 ms
-    assert lines["efficiency"] == "parallel 62 % = load balance 63 % x communication 98 % (POP)"
+    assert lines["efficiency"] == (
+        "parallel 62 % = load balance 63 % x communication 98 % (POP, of sums over the steps; the imbalance "
+        "is step by step)"
+    )
     assert lines["where"] == "ranks differ most in solve (balancing it would save 7.50 ms)"
     # wait = step - solve - 0.15 ms: mean 1.55 of 4.202 ms; with isend 0.05 ms more
     assert lines["waiting"] == "38 % of the time; most on rank 0 (74 % of its time)"
     assert lines["region"] == "exchange: 45 % of it is waiting, 1.80 ms of 4.00 ms over all ranks"
-    assert lines["messages"].startswith("60 with 100 kB; heaviest 3 -> 0: 40.0 kB in 15")
-    assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
+    assert lines["messages"].startswith("60 with 100 kB; most bytes from rank 3 to 0: 40.0 kB in 15 messages")
+    assert "most empty ones from rank 0 to 1: 5 of 15" in lines["messages"]
     assert "20.5 kB by the program, most by rank 0 (100 %)" in lines["written"]
     # 5 us to close a step, and 240 ns for 4 calls of MPI and 2 regions
     assert lines["perfield"].startswith("about 0.09 % of the time; memory 1.50 MB per rank")
@@ -160,7 +163,7 @@ def test_one_rank_has_no_imbalance(tmp_path):
     lines = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=3))
     assert "imbalance" not in lines
     assert lines["steps"].startswith("3 on 1 rank, median")
-    assert lines["messages"].startswith("9 with 6.00 kB; heaviest 0 -> 0")
+    assert lines["messages"].startswith("9 with 6.00 kB; most bytes from rank 0 to 0")
 
 
 def test_waiting_names_its_classes(tmp_path):
@@ -326,7 +329,7 @@ def test_heaviest_pair_is_named(tmp_path):
             row["empty"] = 0
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=3, steps=1, change_step=full))["messages"]
-    assert text == "9 with 12.0 kB; heaviest 2 -> 0: 6.00 kB in 3"
+    assert text == "9 with 12.0 kB; most bytes from rank 2 to 0: 6.00 kB in 3 messages"
 
 
 def test_equal_pairs_are_not_named(tmp_path):
@@ -334,7 +337,7 @@ def test_equal_pairs_are_not_named(tmp_path):
         values["messages"] = [{"peer": 1 - rank, "call": twin.ISEND, "count": 2, "bytes": 64}]
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=alike))["messages"]
-    assert text == "12 with 384 bytes; each of 2 pairs: 192 bytes in 6"
+    assert text == "12 with 384 bytes; each of 2 pairs: 192 bytes in 6 messages"
 
 
 def test_get_messages_flow_from_the_target(tmp_path):
@@ -342,7 +345,7 @@ def test_get_messages_flow_from_the_target(tmp_path):
         values["messages"] = [{"peer": 1, "call": CALL["get"], "count": 2, "bytes": 10}] if rank == 0 else []
 
     assert (
-        "heaviest 1 -> 0: 10 bytes in 2"
+        "most bytes from rank 1 to 0: 10 bytes in 2 messages"
         in lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=1, change_step=fetch))["messages"]
     )
 

@@ -12,6 +12,7 @@ name. To add one, write a module and add it to QUESTIONS; studies give theirs by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -34,6 +35,7 @@ from perfield.analysis.findings import (
     io_through_few_ranks,
     memory_growth,
     messages_to_no_neighbours,
+    messages_to_one_rank,
     moved_ranks,
     noise,
     output_steps,
@@ -63,6 +65,7 @@ __all__ = [
     "Picture",
     "Sight",
     "answers",
+    "explains",
     "needs",
     "placement_findings",
     "ranked",
@@ -84,6 +87,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     without_work,
     slow_nodes,
     imbalance_place,
+    messages_to_one_rank,
     wait_causes,
     waited_for,
     idle_wave,
@@ -102,6 +106,8 @@ QUESTIONS: tuple[ModuleType, ...] = (
     *map(loaded, given("FINDINGS").values()),
     noise,
 )
+PU = re.compile(r"\bPUs?\b")
+WHAT_PUS_ARE = {"PU": "hwloc's word for a hardware thread", "PUs": "hwloc's word for hardware threads"}
 # A late rank comes behind files that explain it.
 WRITERS = ("I/O through few ranks", "I/O by one rank per node", "file calls of few ranks")
 
@@ -144,13 +150,13 @@ def _answer(observed: Observed, module: ModuleType) -> Answer:
 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
     """All findings, the costliest first: by what they would save, or else take (`Finding.cost_s`). Those
-    without a known cost come last, in the order of questions.
+    without a known cost come last, in the order of questions. The first that mentions PUs says what they are.
 
     A rank that all wait for comes behind files that one rank uses for all, if these explain half of it:
     it may wait for that rank itself, in calls that do not show for whom.
     """
     all_of_them = [finding for answer in answered for finding in answer.findings]
-    kept = [finding for finding in all_of_them if not any(_explains(cause, finding) for cause in all_of_them)]
+    kept = [finding for finding in all_of_them if not any(explains(cause, finding) for cause in all_of_them)]
 
     files = [each.saved_s or 0.0 for each in kept if each.kind in WRITERS]
 
@@ -159,10 +165,19 @@ def ranked(answered: Iterable[Answer]) -> list[Finding]:
         behind = [cost_s for cost_s in files if finding.kind in LATE and own_s / 2 <= cost_s < own_s]
         return -min([own_s, *behind]), bool(behind)
 
-    return sorted(kept, key=place)
+    return _with_pu_explained(sorted(kept, key=place))
 
 
-def _explains(cause: Finding, finding: Finding) -> bool:
+def _with_pu_explained(found: list[Finding]) -> list[Finding]:
+    """The findings, the first of which that speaks of PUs says what they are."""
+    for number, finding in enumerate(found):
+        words = PU.sub(lambda name: f"{name[0]} ({WHAT_PUS_ARE[name[0]]})", finding.words, count=1)
+        if words != finding.words:
+            return [*found[:number], replace(finding, words=words), *found[number + 1 :]]
+    return found
+
+
+def explains(cause: Finding, finding: Finding) -> bool:
     """Whether a finding is a consequence of a cause that costs at least half of it: ranks are slow because of
     where they sit, or in a slow regime alone."""
     if finding.kind not in _explained("EXPLAINS_ALL").get(cause.kind, ()):
@@ -183,4 +198,4 @@ def placement_findings(observed: Observed) -> list[Finding]:
     """All findings about the placement of ranks, the costliest first, even if the cost is small or
     unknown."""
     found = [finding for module in OF_PLACEMENT for finding in module.find(observed, worth=0.0)]
-    return sorted(found, key=lambda finding: -finding.cost_s)
+    return _with_pu_explained(sorted(found, key=lambda finding: -finding.cost_s))

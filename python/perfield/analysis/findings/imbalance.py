@@ -89,12 +89,12 @@ BY_COUNT = (
     "boundaries), iterations until convergence, work that others do not get; divide by that work."
 )
 UNEXPLAINED = (
-    "See in which functions these ranks take longer (perfield run --sample); describe the mesh to perfield, "
-    "so that it can check whether cells explain the difference."
+    "See in which functions the difference lies (perfield run --sample); describe the mesh to perfield, so "
+    "that it can check whether cells explain it."
 )
 UNEXPLAINED_IN_FUNCTIONS = (
-    "Look at what these ranks do in the functions in which they take longer (perfield info --functions); "
-    "describe the mesh to perfield, so that it can check whether cells explain the difference."
+    "Look at the functions in which the difference lies (perfield info --functions); describe the mesh to "
+    "perfield, so that it can check whether cells explain it."
 )
 MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "

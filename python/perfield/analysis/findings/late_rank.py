@@ -53,9 +53,6 @@ def late_rank(observed: Observed) -> LateRank | None:
     column = rank_waited_for(waited, known, all_waiting)
     if column is None:
         return None
-    imbalance = imbalance_to_report(observed, WORTH_REPORTING)
-    if imbalance is not None and column in imbalance[0].found.most:
-        return None
     rank = int(observed.ranks[column])
     own = named[named["peer"] == rank]
     idle = rank_without_work_alone(observed)  # a master waits for workers as they wait for it
@@ -64,7 +61,7 @@ def late_rank(observed: Observed) -> LateRank | None:
     waits = own["time_s"]
     each_s = float(waits.sum() / max(1, len(waits)))
     files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
-    if is_late_for_a_pu(observed, column, each_s):
+    if is_late_for_a_pu(observed, column, each_s) or is_late_by_computing(observed, column, each_s):
         return None
     if each_s < WORTH_REPORTING * observed.elapsed_s or files >= MOSTLY * each_s:
         return None
@@ -93,6 +90,35 @@ def is_late_for_a_pu(observed: Observed, column: int, cost_s: float) -> bool:
     """Whether a rank waited for a PU for half of the time that the others wait for it; in MPI, too, where a
     rank without a PU answers late."""
     return bool(np.nansum(observed.ready_s[:, column]) >= MOST * cost_s)
+
+
+def is_late_by_computing(observed: Observed, column: int, cost_s: float) -> bool:
+    """Whether an imbalance names the rank, and it computes longer by half of what the others wait."""
+    imbalance = imbalance_to_report(observed, WORTH_REPORTING)
+    if imbalance is None or column not in imbalance[0].found.most:
+        return False
+    return longer_than_others_s(observed, int(observed.ranks[column])) >= MOST * cost_s
+
+
+def how_long_it_computes(observed: Observed, rank: int) -> str:
+    """That a late rank "computes no longer than others", or by how much, where an imbalance names it."""
+    imbalance = imbalance_to_report(observed, WORTH_REPORTING)
+    column = np.flatnonzero(observed.ranks == rank)
+    if imbalance is None or not np.isin(column, imbalance[0].found.most).any():
+        return "computes no longer than others"
+    return f"computes only {in_seconds(longer_than_others_s(observed, rank))} longer than others"
+
+
+def longer_than_others_s(observed: Observed, rank: int) -> float:
+    """How much longer a rank is outside of MPI, or in files, than the others on average, s: in all steps
+    together, or by the median step, where few steps of others hide it."""
+    column = np.flatnonzero(observed.ranks == rank)
+    if not len(column) or len(observed.ranks) < 2:
+        return 0.0
+    own_s = observed.outside_calls_s + np.nan_to_num(observed.of("io_time_s").astype(float))
+    own_s = np.nan_to_num(own_s)
+    longer_s = own_s[:, column[0]] - np.delete(own_s, column[0], axis=1).mean(axis=1)
+    return float(max(longer_s.sum(), np.median(longer_s) * len(longer_s), 0.0)) if len(longer_s) else 0.0
 
 
 def made_late_by(observed: Observed, rows: np.ndarray, needless: np.ndarray) -> LateRank | None:

@@ -51,7 +51,14 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
 
 
 def sees(observed: Observed) -> Sight:
-    """Places are known exactly, where they are known."""
+    """Places are known exactly, where they are known; not what moves cost where others take the PUs."""
+    placement = observed.placement
+    if placement is not None:
+        moves = _moves_of_cores(observed)
+        if moves.any() and not (moves & _undisturbed(observed)).any():
+            return Sight(
+                "Others take the PUs of the ranks that move, so what moves alone cost is unknown.", False
+            )
     return of_places(observed)
 
 
@@ -72,7 +79,7 @@ def _moved(observed: Observed, worth: float) -> Iterator[Finding]:
     behind = "; memory that they touched before stays in the other domain" if _changes(numa).any() else ""
     counted = moves[:, observed.ranks]
     if worth > 0:  # where PUs are taken from ranks, the scheduler moves them; both have one cause
-        counted = counted & ~crowded(placement)[observed.ranks] & ~disturbed(observed)
+        counted = counted & _undisturbed(observed)
     saved_s, chance, cost = _cost_of_moves(observed, counted)
     if worth > 0 and (saved_s is None or saved_s < worth * observed.elapsed_s):
         return
@@ -186,6 +193,19 @@ def _moved_threads(observed: Observed) -> Iterator[Finding]:
             picture=Picture("machine", "compute_time_s"),
             ranks=observed.ranks[movers],
         )
+
+
+def _moves_of_cores(observed: Observed) -> np.ndarray:
+    """bool (n_rows - 1, n_columns), whether a rank changed its core since the row before."""
+    assert observed.placement is not None
+    core = part_of(observed.placement, observed.by_rank("pu_id"), "core")
+    return _changes(core)[:, observed.ranks]
+
+
+def _undisturbed(observed: Observed) -> np.ndarray:
+    """bool (n_columns,), the ranks that neither share PUs nor lose them to others often."""
+    assert observed.placement is not None
+    return ~crowded(observed.placement)[observed.ranks] & ~disturbed(observed)
 
 
 def _changes(part: np.ndarray) -> np.ndarray:

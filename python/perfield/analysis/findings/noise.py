@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfield.analysis.chance import differences
-from perfield.analysis.findings import idle_wave
+from perfield.analysis.findings import idle_wave, shared_cores
 from perfield.analysis.findings.finding import Finding, Picture
-from perfield.analysis.findings.placed import crowded
 from perfield.analysis.findings.sight import Sight
 from perfield.analysis.observed import Observed
 from perfield.text import in_percent, in_seconds
 
 QUESTION = "Do ranks lose time irregularly?"
 KINDS = ("noise",)
+ANSWERED_BY = ("shared cores", "taken PUs", "idle wave")
 NEEDS = ("compute_time_s", "time steps")
-LIKES = ("compute_time_s", *idle_wave.NEEDS, *idle_wave.LIKES)
+LIKES = ("compute_time_s", *idle_wave.NEEDS, *idle_wave.LIKES, *shared_cores.LIKES)
 MUCH = 0.25  # of the run's time
 FEWEST = 20  # steps
 MOST = 0.5  # of the time lost: if single delays that travel explain it, these are reported
@@ -26,11 +26,11 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if much time is lost and no rank is slower than others beyond chance.
 
     Every run has noise, and a busy machine has much, so only a quarter of the time is worth reporting. Ranks
-    that share cores, and single long delays, are left to the findings about these.
+    that wait for cores that they share, and single long delays, are left to the findings about these.
     """
     if observed.n_steps < FEWEST or len(observed.ranks) < 2:
         return
-    if observed.placement is not None and crowded(observed.placement)[observed.ranks].any():
+    if any(shared_cores.find(observed)):
         return
     found = differences(observed.of("compute_time_s"))
     if found.pattern != "chance" or found.saved < MUCH * observed.elapsed_s:

@@ -52,14 +52,16 @@ def find(observed: Observed, worth: float = WORTH_REPORTING) -> Iterator[Finding
         n_free = sum(_free_cores(placement, here) for here in np.unique(placement.node_id[bound]).tolist())
         free = _free_cores(placement, number)
         words = (
-            f"Ranks {ranges(first)} share one core, {core} of {node.label}"
+            f"Ranks {ranges(first)} share core {core} of {node.label}"
             f"{elsewhere(len(on_cores) - 1, 'core')}{f'; cores there without a rank: {free}' if free else ''}"
         )
         if worth <= 0 or _wait_for_pus(observed, bound):
             yield _finding(observed, bound, np.intersect1d(bound, crowded.ranks), words, n_free > 0)
     apart = np.setdiff1d(crowded.ranks, bound)
     if len(apart) and (worth <= 0 or _wait_for_pus(observed, apart)):
-        yield _finding(observed, crowded.ranks, crowded.ranks, crowded.words, False)
+        few = crowded.words.replace(": times", ", so their times")
+        words = f"Too few PUs for the ranks: {few}"
+        yield _finding(observed, crowded.ranks, crowded.ranks, words, False)
 
 
 def sees(observed: Observed) -> Sight:
@@ -113,7 +115,7 @@ def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, st
     """How much shorter the steps would be if these ranks had always had a PU, at most, and the cost in words.
 
     The kernel reports how long they were ready to run without a PU. That is no cost where a rank waits in MPI
-    and leaves its PU to others, so it is only mentioned; what delayed computing is at least known.
+    and leaves its PU to others, so it is only mentioned where what delayed computing is not known.
     """
     here = np.isin(observed.ranks, ranks)
     waited_s = observed.ready_s[:, here]
@@ -121,17 +123,20 @@ def _without_pu(observed: Observed, ranks: np.ndarray) -> tuple[float | None, st
         observed.of(name)[:, here].astype(float)
         for name in ("step_time_s", "delayed_compute_time_s", "involuntary_switches")
     )
-    words = ""
-    if (taken > 0).any():
-        words = f" They lost their PU {times(round(float(np.nansum(taken))))}"
+    lost = f"They lost their PU {times(round(float(np.nansum(taken))))}" if (taken > 0).any() else ""
     waited = float(np.nansum(waited_s))
     if waited <= 0:
-        return None, f"{words}." if words else ""
-    words += f"{', and they' if words else ' They'} waited {in_seconds(waited)} for one, "
-    words += f"{in_percent(waited / float(np.nansum(step_s)))} of their steps, waiting in MPI included"
+        return None, f" {lost}." if lost else ""
     extra = np.zeros(observed.of("step_time_s").shape)
     extra[:, here] = np.nan_to_num(delayed_s)
-    least = float(extra.sum())
+    least, begin = float(extra.sum()), f" {lost}, and they waited" if lost else " They waited"
+    one = "one" if lost else "a PU"
     if least <= 0:
+        share = in_percent(waited / float(np.nansum(step_s)))
+        words = f"{begin} {in_seconds(waited)} for {one}, {share} of their steps, waiting in MPI included"
         return None, f"{words}; whether this delayed computing is not known."
-    return shorter_s(observed, extra), f"{words}; at least {in_seconds(least)} of this delayed computing."
+    outside_s = float(np.nansum(observed.outside_calls_s[:, here]))
+    share = in_percent(least / outside_s)
+    words = f"{begin} {in_seconds(least)} for {one}, {share} of their time outside MPI and files"
+    others = "" if keep_busy(observed, ranks) else "; other processes used these PUs, too"
+    return shorter_s(observed, extra), f"{words}{others}."

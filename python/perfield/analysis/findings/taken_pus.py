@@ -17,7 +17,7 @@ from perfield.analysis.findings.placed import (
     used_share,
 )
 from perfield.analysis.observed import COMPUTING, Observed
-from perfield.text import in_percent, in_seconds, start
+from perfield.text import in_percent, in_seconds
 
 QUESTION = "Does something else take PUs from ranks?"
 KINDS = ("taken PUs",)
@@ -90,7 +90,7 @@ def _finding(observed: Observed, lost_s: np.ndarray, worth: float, describe) -> 
     of_compute = in_percent(lost_s[:, columns].sum() / compute_s[columns].sum())
     yield Finding(
         kind="taken PUs",
-        words=start(words.format(ranks=rank_ranges(ranks), share=of_compute)),
+        words=words.format(ranks=rank_ranges(ranks), share=of_compute),
         saved_s=saved_s,
         remedy=remedy,
         picture=Picture("machine", field),
@@ -109,13 +109,14 @@ def _ready(observed: Observed, is_asked: np.ndarray) -> Iterator[Finding]:
     if not share < 1:
         return
     took, taken_s = float(waited_s[columns].sum()), float(step_s[columns].sum())
+    who = "it was" if len(columns) == 1 else "they were"
     yield Finding(
         kind="taken PUs",
-        words=start(
-            f"{rank_ranges(ranks)} had no PU for {in_seconds(took)} in which they were ready to run, "
-            f"{in_percent(took / taken_s)} of their steps, and used {in_percent(share)} of the CPU time of "
-            "their PUs: other processes had the rest. What that costs is not known, as it may lie in MPI "
-            "calls that wait anyway."
+        words=(
+            f"Other processes took PUs from {rank_ranges(ranks)}: {who} ready to run without one for "
+            f"{in_seconds(took)}, {in_percent(took / taken_s)} of {_whose(columns)} steps, and used "
+            f"{in_percent(share)} of the CPU time of {_whose(columns)} PUs. What that costs is not known, as "
+            "it may lie in MPI calls that wait anyway."
         ),
         saved_s=None,
         remedy=OTHERS,
@@ -126,8 +127,10 @@ def _ready(observed: Observed, is_asked: np.ndarray) -> Iterator[Finding]:
 
 
 def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str, str, str]:
-    of_their = f"of {_whose(columns)} time outside MPI and files"
-    words = f"{{ranks}} waited {in_seconds(lost_s)} for a PU, {{share}} {of_their}"
+    who = "it" if len(columns) == 1 else "they"
+    waited = (
+        f"waited {in_seconds(lost_s)} for a PU, {{share}} of {_whose(columns)} time outside MPI and files"
+    )
     waited_s, throttled_s = (
         float(np.nansum(observed.of(name)[:, columns], dtype=float))
         for name in ("run_delay_time_s", "throttled_time_s")
@@ -135,19 +138,22 @@ def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str
     if throttled_s >= MOSTLY * waited_s:
         group = "its control group" if len(columns) == 1 else "their control groups"
         return (
-            f"{words}: a CPU quota kept {group} from running for {in_seconds(throttled_s)}.",
+            f"A CPU quota stopped {{ranks}}: {who} {waited}, and the quota kept {group} from running for "
+            f"{in_seconds(throttled_s)}.",
             QUOTA,
             "throttled_time_s",
         )
     placement = observed.placement
     if placement is not None and crowded(placement)[observed.ranks[columns]].any():
-        who = "it" if len(columns) == 1 else "they"
-        used = f"{who} used less than half of the CPU time of {_whose(columns)} PUs"
-        why = f"{used}: other processes had the rest"
-    else:
-        why = "no other rank shares these PUs: other processes used them, or more threads than PUs"
+        return (
+            f"Other processes took PUs from {{ranks}}: {who} {waited}, and used less than half of the CPU "
+            f"time of {_whose(columns)} PUs.",
+            OTHERS,
+            "run_delay_time_s",
+        )
     return (
-        f"{words}. {start(why)}.",
+        f"Other processes, or more threads than PUs, took PUs from {{ranks}}: {who} {waited}, and no other "
+        "rank shares these PUs.",
         OTHERS,
         "run_delay_time_s",
     )

@@ -13,7 +13,7 @@ from perfield.analysis.findings import empty_messages, late_rank, tiny_messages
 from perfield.analysis.findings.finding import WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.imbalance import proof
 from perfield.analysis.findings.sight import Sight
-from perfield.analysis.imbalance import imbalance_to_report, rank_without_work_alone
+from perfield.analysis.imbalance import rank_without_work_alone
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.waits.states import KINDS as WAIT_KINDS
 from perfield.analysis.waits.sums import WaitSums
@@ -22,6 +22,7 @@ from perfield.text import counted, in_percent, in_seconds
 
 QUESTION = "Does the waiting of the others begin on a rank that computes no longer than they do?"
 KINDS = ("late rank",)
+ANSWERED_BY = ("messages to one rank",)
 NEEDS = ("wait_states",)
 LIKES = late_rank.LIKES
 
@@ -52,8 +53,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="late rank",
         words=f"Rank {rank} costs the others {in_seconds(sums.caused_s[rank])} of waiting, "
-        f"{in_percent(share)} of all time in MPI{region_of(sums, rank)}, although it computes no longer than "
-        "others. "
+        f"{in_percent(share)} of all time in MPI{region_of(sums, rank)}, although it "
+        f"{late_rank.how_long_it_computes(observed, rank)}. "
         f"Rank {longest['rank']} waits {in_seconds(longest['time_s'])} for it ({KIND_WORDS[kind]}, in "
         f"{counted(int(longest['steps']), 'step')}){others}.",
         saved_s=saved_s(sums, rank),
@@ -100,11 +101,11 @@ def late(observed: Observed) -> int | None:
     passed_on_s = sums.sure()["time_s"][sums.sure()["rank"] == rank].sum()  # what it waits for itself
     if passed_on_s >= _waits_of(sums, rank).mean() / 2:
         return None
-    imbalance = imbalance_to_report(observed, WORTH_REPORTING)
-    if imbalance is not None and np.isin(columns, imbalance[0].found.most).any():
-        return None
-    if any(late_rank.is_late_for_a_pu(observed, column, cost_s) for column in columns.tolist()):
-        return None
+    for column in columns.tolist():
+        if late_rank.is_late_for_a_pu(observed, column, cost_s):
+            return None
+        if late_rank.is_late_by_computing(observed, column, cost_s):
+            return None
     files = float(np.nansum(observed.of("io_time_s")[:, columns], dtype=float))
     return None if files >= late_rank.MOSTLY * cost_s else int(rank)
 

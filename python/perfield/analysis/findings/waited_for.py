@@ -15,6 +15,7 @@ from perfield.analysis.observed import Observed
 
 QUESTION = "Do ranks wait for one that computes no longer than they do?"
 KINDS = ("rank that all wait for",)
+ANSWERED_BY = ("messages to one rank",)
 NEEDS = late_rank.NEEDS
 LIKES = late_rank.LIKES
 
@@ -31,8 +32,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     yield Finding(
         kind="rank that all wait for",
-        words=f"{late.words}, {late.share} of all waiting, although rank {late.rank} computes no longer than "
-        "others.",
+        words=f"{late.words}, {late.share} of all waiting, although rank {late.rank} "
+        f"{late_rank.how_long_it_computes(observed, late.rank)}.",
         saved_s=late.each_s,
         remedy="Look at what this rank does before it sends: messages sent one by one, or other calls of "
         "MPI; post its sends earlier, or use a collective call.",
