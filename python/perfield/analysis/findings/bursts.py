@@ -30,7 +30,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     other steps, is no cost of messages; the rest must be 1 % of the run. Messages without bytes are another
     finding.
     """
-    sent, chosen = _sent(observed)
+    sent, _, chosen = _sent(observed)
     median = float(np.median(sent)) if len(sent) else 0.0
     cost = extra(observed, chosen) if 0 < chosen.sum() <= RARE * len(sent) else None
     if cost is None:
@@ -58,21 +58,22 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 def sees(observed: Observed) -> Sight:
     """How much longer steps with many messages would have to be."""
-    what = f"sends {FAR_MORE:g} times as many messages as the median step, unless it computes as much more"
-    return of_steps(observed, _sent(observed)[1], what)
+    _, many, chosen = _sent(observed)
+    more = " without computing as much more" if many.any() else ""
+    return of_steps(observed, chosen, f"sends {FAR_MORE:g} times as many messages as the median step{more}")
 
 
-def _sent(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
-    """How many messages with bytes each step sends, (n_steps,), and which steps send far more than the median
-    one without computing more by AS_MUCH of that factor."""
+def _sent(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How many messages with bytes each step sends, (n_steps,), which steps send far more than the median one,
+    and which of these compute less than AS_MUCH of that factor more."""
     sent = observed.totals["sent_count"] - observed.empty
     median = float(np.median(sent)) if len(sent) else 0.0
-    chosen = sent > max(FAR_MORE * median, median + len(observed.ranks))
+    many = sent > max(FAR_MORE * median, median + len(observed.ranks))
     computed = observed.largest.get("compute_time_s")
-    if computed is None or not chosen.any() or chosen.all():
-        return sent, chosen
-    usual = np.median(computed[~chosen])
-    return sent, chosen & ~(computed * median >= AS_MUCH * usual * sent)
+    if computed is None or not many.any() or many.all():
+        return sent, many, many
+    usual = np.median(computed[~many])
+    return sent, many, many & ~(computed * median >= AS_MUCH * usual * sent)
 
 
 def messages_in_bursts(observed: Observed) -> float:
