@@ -206,7 +206,9 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     hits = ends.hits if ends else n_found
     others: dict[int, list[Candidate]] = {}  # by number of steps
     for each in found[:MOST_ROWS]:
-        if each.is_regular and each.steps != n_found and (each.steps in others or len(others) < MOST_OTHERS):
+        is_other = (each.site.hash, each.every) != (body["found"], body.get("found_returns", 1))
+        is_other &= each.is_regular and each.steps != n_found
+        if is_other and (each.steps in others or len(others) < MOST_OTHERS):
             others.setdefault(each.steps, []).append(each)
     shown = [site, *(each.site for alike in others.values() for each in alike)]
     lines = _lines(shown)
