@@ -228,7 +228,8 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     others: dict[int, list[Candidate]] = {}  # by number of steps
     for each in found[:MOST_ROWS]:
         is_other = abs(each.steps - n_found) > 1  # one more or less are steps of the same loop
-        if each.is_regular and is_other and (each.steps in others or len(others) < MOST_OTHERS):
+        is_other &= (each.site.hash, each.every) != (body["found"], body.get("found_returns", 1))
+        if is_other and each.is_regular and (each.steps in others or len(others) < MOST_OTHERS):
             others.setdefault(each.steps, []).append(each)
     shown = [site, *(each.site for alike in others.values() for each in alike)]
     lines = _lines(shown)

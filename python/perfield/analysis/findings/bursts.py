@@ -64,7 +64,7 @@ def sees(observed: Observed) -> Sight:
 
 
 def _sent(observed: Observed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How many messages with bytes each step sends, (n_steps,), which steps send far more than the median one,
+    """How many messages with bytes each step sends, (n_steps,), which send far more than the median step,
     and which of these compute less than AS_MUCH of that factor more."""
     sent = observed.totals["sent_count"] - observed.empty
     median = float(np.median(sent)) if len(sent) else 0.0
