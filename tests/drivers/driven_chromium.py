@@ -72,11 +72,16 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
 
     def visit(self, address: str) -> None:
-        """Loads another page, or the same one anew."""
+        """Loads another page, or the same one anew, and forgets those before.
+
+        A tab keeps 50 entries of its history; beyond, Chromium drops some that scripts added, so that Back
+        leaves the page.
+        """
         self.call("Page.navigate", url="about:blank")
         self._loaded("about:blank")
         self.call("Page.navigate", url=address)
         self._loaded(address)
+        self.call("Page.resetNavigationHistory")
 
     def _loaded(self, address: str) -> None:
         end = time.monotonic() + PATIENCE_S

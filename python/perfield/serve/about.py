@@ -6,6 +6,7 @@
      "notes": [sentences],
      "frames": {"title", "step", "index", "time", "begin_s", "kind", "mesh_version", "uneven",
      "n_present"},                                                                                  columns
+     "logged": [positions of the frames that have a timeline],
      "ranks": {"host", "node", "package", "numa", "core", "pus"},                                   columns
      "fields": [{"name", "title", "unit", "map", "group", "region", "direction", "meaning", "range",
      "scale", "computed"}],   computed: only when it is asked for; /api/heat gives its range and scale
@@ -37,6 +38,7 @@ from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
 from perfield.serve.followed import View, has_vtk, is_stored, without_vtk
 from perfield.serve.ranges import range_of
+from perfield.serve.timeline import logged
 from perfield.topology import ranges, used_devices
 
 MANY_RANKS = 10_000  # above, the mesh is loaded on request
@@ -71,6 +73,7 @@ def about(view: View) -> dict[str, Any]:
         "many_ranks": run.n_ranks > MANY_RANKS,
         "notes": list(view.notes),
         "frames": view.frames,
+        "logged": logged(view),
         "ranks": _ranks(view),
         "fields": fields,
         "own_fields": _own_fields(view),

@@ -18,6 +18,7 @@ from perfield.serve.compared import compared
 from perfield.serve.followed import Followed, View, has_vtk, without_vtk
 from perfield.serve.inside import OutsideError
 from perfield.serve.packed import as_json, packed
+from perfield.serve.timeline import timeline
 
 OTHER = "other/"  # before the name of a request for the run beside the one that is shown
 JSON, BINARY, PAGE = "application/json", "application/octet-stream", "text/html; charset=utf-8"
@@ -193,6 +194,10 @@ def _matrix(view: View, query: Query) -> Answer:
     return Answer(messages.matrix(view, *_span(view, query)), BINARY)
 
 
+def _timeline(view: View, query: Query) -> Answer:
+    return Answer(timeline(view, _frame(view, query)), BINARY)
+
+
 def _rank(view: View, query: Query) -> Answer:
     return Answer(as_json(one_rank.one_rank(view, query.number("rank", 0, view.run.n_ranks - 1))))
 
@@ -248,6 +253,7 @@ API: Mapping[str, Callable[[View, Query], Answer]] = {
     "machine": _row(_machine, "overview", "wide", "high"),
     "messages": _row(_messages, "frame", "top"),
     "matrix": _row(_matrix, "from", "to"),
+    "timeline": _row(_timeline, "frame"),
     "rank": _row(_rank, "rank"),
     "findings": _row(_findings),
     "compare": _row(_compare, "before", "before_end", "after", "after_end"),

@@ -5,7 +5,7 @@ The index, part 0, names all others:
 
     {"run": as `about`, "values": {field: part}, "ranks_each": n, "mesh": {version: part},
      "own": {array: [part of each frame, null for none]}, "machine": [[wide, high, part]], "pairs": part,
-     "ranks": part, "findings": part, "report": part or a sentence}
+     "timelines": {frame: part}, "ranks": part, "findings": part, "report": part or a sentence}
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from perfield.derived.pairs import added_up
 from perfield.output.survey import COMPUTING, cost_field, waiting_of
 from perfield.output.titles import region_titles
 from perfield.pictures.lines import DRAWN
+from perfield.serve import timeline
 from perfield.serve.about import about, scale
 from perfield.serve.compact import compact, rounded, zipped, zipped_json
 from perfield.serve.followed import View, is_stored
@@ -32,7 +33,7 @@ from perfield.serve.ranges import range_of
 from perfield.serve.reduced import Values, reduced
 from perfield.text import counted, in_bytes
 
-SHARES = {"mesh": 0.3, "own": 0.15}  # of the bytes
+SHARES = {"mesh": 0.3, "own": 0.15, "timelines": 0.1}  # of the bytes
 MOST_PAIRS = 500_000  # rows of messages, of all frames
 MOST_STATES = 24  # of the simulation's own fields
 SIZES = ((360, 280), (520, 320), (760, 360), (1040, 520), (1600, 560))  # of the machine, in pixels
@@ -66,7 +67,7 @@ def stored(view: View, most_bytes: float) -> tuple[list[bytes], list[str]]:
     """
     parts, words = Parts(), about(view)
     notes: list[str] = []
-    index: dict[str, Any] = {"values": {}, "mesh": {}, "own": {}, "machine": []}
+    index: dict[str, Any] = {"values": {}, "mesh": {}, "own": {}, "machine": [], "timelines": {}}
     cards = _add_findings(view, parts, index)
     if not words["mesh"].get("reason"):
         _add_mesh(view, parts, index, words, notes, most_bytes)
@@ -81,13 +82,14 @@ def stored(view: View, most_bytes: float) -> tuple[list[bytes], list[str]]:
     notes += values.sentences(view)
     if len(view.run):
         _add_pairs(view, parts, index, values, notes)
+    kept = _add_timelines(view, parts, index, values.frames_each, cards, notes, most_bytes)
     for card in cards:
         if card["frame"] is not None:
             card["frame"] //= values.frames_each
     index["findings"] = parts.add(zipped_json({"findings": cards}))
     if view.run.state == "running":
         notes.append("The program was still running when this page was written.")
-    shown = {**words, "live": False, "fields": rows, "notes": [*notes, *words["notes"]]}
+    shown = {**words, "live": False, "logged": kept, "fields": rows, "notes": [*notes, *words["notes"]]}
     shown = {**shown, "surveyed": shown["n_frames"]}
     index["run"] = _joined(shown, values.frames_each)
     parts.data[0] = zipped_json(index)
@@ -306,6 +308,36 @@ def _add_pairs(view: View, parts: Parts, index: dict[str, Any], values: Values, 
     amounts = {name: rounded(joined[name]) for name in ("count", "bytes")}
     index["pairs"] = parts.add(compact({"begin": begin, **ends, **amounts}, drawn=DRAWN, in_words=words))
     index["ranks"] = parts.add(_ranks(view, values, sent, received, unknown))
+
+
+def _add_timelines(
+    view: View,
+    parts: Parts,
+    index: dict[str, Any],
+    frames_each: int,
+    cards: list[dict[str, Any]],
+    notes: list[str],
+    most_bytes: float,
+) -> list[int]:
+    """Adds the logged steps that have room, those of findings first, then evenly spread; returns these."""
+    known = timeline.logged(view)
+    if known and frames_each > 1:
+        notes.append("Frames are joined, so none shows what ranks did inside a step; perfield serve does.")
+        return []
+    wanted = [card["frame"] for card in cards if card["frame"] in known]
+    wanted += [known[number] for number in _from_coarse(len(known))]
+    room = min(SHARES["timelines"] * most_bytes, most_bytes - parts.size)
+    for frame in dict.fromkeys(wanted):
+        arrays, header = timeline.parts(view, frame)
+        data = compact(arrays, **header)
+        room -= len(data) * 4 / 3
+        if room < 0:
+            break
+        index["timelines"][frame] = parts.add(data)
+    kept = sorted(index["timelines"])
+    if len(kept) < len(known):
+        notes.append(f"{len(kept)} of {counted(len(known), 'logged step')} can be seen from inside here.")
+    return kept
 
 
 def _ranks(view: View, values: Values, sent: np.ndarray, received: np.ndarray, unknown: np.ndarray) -> bytes:

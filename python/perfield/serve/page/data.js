@@ -49,6 +49,9 @@ export const messages = (frame, top, signal) => answer(packed, 'messages', { fra
 /** Messages of frames `from` to `to - 1`, added up by sender and receiver. */
 export const matrix = (from, to, signal) => answer(packed, 'matrix', { from, to }, signal);
 
+/** A logged frame as it went. */
+export const timeline = (frame, signal) => answer(packed, 'timeline', { frame }, signal);
+
 /** What is known of a rank. */
 export const rank = (number, signal) => answer(json, 'rank', { rank: number }, signal);
 

@@ -271,7 +271,7 @@ export class Grid {
 }
 
 /** About `most` round numbers of 0 .. n - 1. */
-function few(n, most) {
+export function few(n, most) {
   const step =
     [1, 2, 5, 10, 20, 50, 100, 200, 250, 500, 1000, 2000].find((s) => n / s <= Math.max(most, 2)) ?? n;
   return Array.from({ length: Math.ceil(n / step) }, (_, k) => k * step);

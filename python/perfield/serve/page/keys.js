@@ -86,6 +86,13 @@ export class Keys {
         run: (key) => app.set({ cut: movedCut(app.cut, key === 'PageUp' ? 1 : -1) }),
       },
       { name: 'see through all but the chosen rank', key: 'T', keys: ['t'], run: () => app.toggleLayer('clear') },
+      {
+        name: 'inside the step, or all steps',
+        key: 'I',
+        keys: ['i'],
+        run: () => app.set({ inside: !app.timeline.isOn }),
+      },
+      { name: 'logged step before or after', key: '<  >', keys: ['<', '>'], run: (key) => app.timeline.go(key === '>' ? 1 : -1) },
       { name: 'all ranks and steps', key: 'W', keys: ['w'], run: () => app.heat.all() },
       { name: 'turn the pictures back', key: 'R', keys: ['r'], run: () => app.pictures.reset() },
       { name: 'show the keys', key: '?', keys: ['?'], run: () => this.help.showModal() },
@@ -98,9 +105,10 @@ export class Keys {
     page.setAttribute('aria-label', 'keys');
     const list = make('dl', 'facts');
     const more = [
-      { key: '+ \u2212 0', name: 'zoom the machine, if it has the focus, and show all of it' },
+      { key: '+ \u2212 0', name: 'zoom the machine or the time inside a step, if it has the focus, and show all of it' },
       { key: 'shift click', name: 'in the heat map: compare with that step' },
-      { key: '\u2191 \u2193', name: 'another rank, if the heat map has the focus' },
+      { key: 'shift \u2190 \u2192', name: 'move along the time inside a step, if it has the focus' },
+      { key: '\u2191 \u2193', name: 'another rank, if the heat map or the inside of a step has the focus' },
       { key: '\u2190 \u2192', name: 'move an end of the colours, if it has the focus' },
     ];
     for (const { key, name } of [...this.commands, ...more]) {

@@ -19,6 +19,7 @@ import { Matrix } from './matrix.js';
 import { Panel } from './panel.js';
 import { Pictures } from './pictures.js';
 import { asRanges, fromAddress, fromRanges, toAddress } from './state.js';
+import { Timeline } from './timeline.js';
 import { onTheme } from './theme.js';
 import { inWords } from './units.js';
 import { Values } from './values.js';
@@ -54,7 +55,8 @@ class App {
     this.matrix = new Matrix(document.querySelector('#matrix .stage'), this);
     this.pictures = new Pictures(this);
     this.compared = new Compared(this);
-    for (const card of document.querySelectorAll('main > section')) addMenu(card, this);
+    this.timeline = new Timeline(get('timeline'), this);
+    for (const card of document.querySelectorAll('main > section:not(#timeline)')) addMenu(card, this);
     this.keys = new Keys(this);
     onTheme(() => this.#redraw());
     window.addEventListener('hashchange', () => this.#goTo(fromAddress()));
@@ -84,6 +86,7 @@ class App {
     this.#head();
     get('report').addEventListener('click', () => openReport(this));
     this.controls.fill();
+    this.timeline.offer();
     this.panel.showRun();
     await Promise.all([
       this.try(this.pictures.load()).then(() => this.#checkOwn()),
@@ -93,6 +96,7 @@ class App {
     if (this.chosen !== null) this.#choose(this.chosen);
     const beside = wanted.with ?? (run.other ? 0 : null);
     if (beside !== null) await this.try(this.#compare(beside));
+    if (wanted.inside) this.try(this.timeline.turn(true));
     document.body.dataset.ready = 'true';
     performance.mark('usable');
     this.#showAll();
@@ -107,9 +111,9 @@ class App {
     this.controls.update();
   }
 
-  /** Changes any of frame, field, own, rank, follow, beside (the frame that is compared with; null: none), cut;
-   * unknown values are ignored. */
-  set({ frame, field, own, rank, follow, beside, cut }) {
+  /** Changes any of frame, field, own, rank, follow, beside (the frame that is compared with; null: none), cut,
+   * inside (whether the inside of the step is shown); unknown values are ignored. */
+  set({ frame, field, own, rank, follow, beside, cut, inside }) {
     if (follow !== undefined) {
       this.follow = follow;
       if (follow) frame = this.newest;
@@ -125,6 +129,7 @@ class App {
       this.cut = cut;
       this.drawn = this.try(this.pictures.cut());
     }
+    if (inside !== undefined && inside !== this.timeline.isOn) this.try(this.timeline.turn(inside));
     if (beside !== undefined && beside !== this.compared.wanted) this.drawn = this.try(this.#compare(beside));
     if (about !== wasField) {
       this.drawn = this.try(this.#showField());
@@ -158,13 +163,14 @@ class App {
   }
 
   /** Follows an address that the reader typed, or goes back to. */
-  #goTo({ ends = null, frame, step, rank = null, own = null, with: beside = null, cut, ...wanted }) {
+  #goTo({ ends = null, frame, step, rank = null, own = null, with: beside = null, cut, inside, ...wanted }) {
     this.isGoing = true; // Back makes no new entry
     const byStep = this.run.frames.step.indexOf(step);
     const before = JSON.stringify(this.part);
     this.#takePart(wanted);
     if (ends && wanted.field) this.ends.set(wanted.field, ends);
-    this.set({ ...wanted, rank, own, beside, cut: parsedCut(cut), frame: frame ?? (byStep >= 0 ? byStep : undefined) });
+    const at = frame ?? (byStep >= 0 ? byStep : undefined);
+    this.set({ ...wanted, rank, own, beside, cut: parsedCut(cut), inside: Boolean(inside), frame: at });
     if (this.about) this.setEnds(ends);
     if (JSON.stringify(this.part) !== before) this.#showPart();
     this.isGoing = false;
@@ -175,6 +181,7 @@ class App {
     this.pictures.recolour();
     if (this.shown) this.pictures.paint(this.shown, this.colours);
     this.heat.grid.draw();
+    this.timeline.mark();
     this.try(this.matrix.show());
   }
 
@@ -274,6 +281,7 @@ class App {
     this.partners = [];
     this.heat.mark();
     this.matrix.mark();
+    this.timeline.mark();
     this.pictures.mark();
     this.#histogram();
     if (rank === null) this.panel.clear();
@@ -359,6 +367,7 @@ class App {
   #showPart() {
     get('all').hidden = this.span === null && this.ranks === null;
     this.heat.recolour();
+    this.timeline.mark();
     this.drawn = this.try(this.#showFrame());
     this.controls.update();
     this.try(this.matrix.show());
@@ -368,12 +377,12 @@ class App {
     const ends = this.ends.get(this.about?.name)?.map((end) => Number(end.toPrecision(6)));
     const { frame, about, own, chosen: rank } = this;
     const state = { frame, field: about?.name, own, rank, ends: ends?.join(' '), with: this.compared.wanted };
-    Object.assign(state, this.part, { cut: cutWords(this.cut) });
+    Object.assign(state, this.part, { cut: cutWords(this.cut), inside: this.timeline.isOn ? 1 : null });
     toAddress(state, !this.isGoing && !this.controls.playing && !this.follow);
   }
 
   async #showFrame() {
-    if (!this.about || this.run.n_frames === 0) return;
+    if (!this.about || !this.colours || this.run.n_frames === 0) return; // a mesh may come before the field
     const {
       frame,
       about: { name },
@@ -388,12 +397,14 @@ class App {
       )) ?? [];
     if (!values) return; // another choice came meanwhile
     this.shown = values;
+    const inside = this.try(this.timeline.show());
     this.pictures.paint(values, this.colours);
     this.#histogram();
     this.heat.mark();
     this.panel.step();
     if (this.layers.messages) this.try(this.#showMessages());
     this.values.ahead(name, frame);
+    await inside;
   }
 
   async #showMessages() {
@@ -453,6 +464,7 @@ class App {
     this.about = this.field(this.about?.name) ?? this.field(run.first_field) ?? run.fields[0] ?? null;
     this.#head();
     this.controls.fill();
+    this.timeline.offer();
     this.pictures.offerOwn();
     if (this.follow || wasEmpty) this.frame = this.newest;
     this.controls.update();

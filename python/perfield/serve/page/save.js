@@ -7,6 +7,7 @@ import { ink } from './theme.js';
 import { amount, unitFor } from './units.js';
 
 const HEAD = 34; // pixels above the image for its title
+const WITHOUT_COLOURS = ['matrix', 'timeline']; // of the field
 const BAR = 160; // pixels of the colours
 
 /** Saves a card as PNG. */
@@ -46,7 +47,7 @@ export function saveDrawing(card, app) {
       context.restore();
     }
     drawNames(context, stage, 0);
-  } else app[card.id].grid.paint(context);
+  } else (app[card.id].grid ?? app[card.id].lanes).paint(context);
   save(context.blob(), `${name(card, app)}.svg`);
 }
 
@@ -69,7 +70,7 @@ function drawHead(context, card, app, width, height) {
   context.fillStyle = ink('--ink');
   context.font = '14px system-ui, sans-serif';
   context.fillText(title(card, app), 12, 22, Math.max(width - BAR - 150, 60));
-  if (card.id !== 'matrix' && app.colours) drawColours(context, width, app);
+  if (!WITHOUT_COLOURS.includes(card.id) && app.colours) drawColours(context, width, app);
 }
 
 function drawColours(context, width, { about, colours }) {
@@ -92,14 +93,15 @@ function drawColours(context, width, { about, colours }) {
 function title(card, app) {
   const { run, about, frame } = app;
   if (card.id === 'matrix') return `${run.title}: messages, ${card.querySelector('.caption').textContent}`;
+  if (card.id === 'timeline') return `${run.title}: inside ${run.frames.title[frame]}, ${run.n_ranks} ranks`;
   const when = card.id === 'heat' ? 'rank by step' : app.stepWords(frame);
   return `${run.title}: ${about?.title ?? ''}, ${when}, ${run.n_ranks} ranks`;
 }
 
 /** Saves the numbers of a card as CSV: of the heat map those that are shown, in its order. */
 export function saveTable(card, app) {
-  const rows = { heat: () => app.heat.table(), matrix: () => app.matrix.table() }[card.id] ?? (() => ranks(app));
-  const lines = rows().map((row) => row.map(cell).join(','));
+  const rows = app[card.id]?.table ? app[card.id].table() : ranks(app);
+  const lines = rows.map((row) => row.map(cell).join(','));
   save(new Blob([`${lines.join('\r\n')}\r\n`], { type: 'text/csv' }), `${name(card, app)}.csv`);
 }
 

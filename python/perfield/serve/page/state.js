@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the reader chose, kept in the address behind #, so that a link and a reload show the same.
 
-/** {frame, step, field, own, rank, ends, with, cut, part, ranks, mean} of the address; what it does not name is absent. */
+/** {frame, step, field, own, rank, ends, with, cut, part, ranks, mean, inside} of the address; what it does not name is absent. */
 export function fromAddress() {
   const words = new URLSearchParams(window.location.hash.slice(1));
   const out = {};
@@ -9,6 +9,7 @@ export function fromAddress() {
     if (/^\d+$/.test(words.get(name) ?? '')) out[name] = Number(words.get(name));
   }
   for (const name of ['field', 'own', 'cut', 'part', 'ranks', 'mean']) if (words.has(name)) out[name] = words.get(name);
+  if (words.get('inside') === '1') out.inside = true;
   const ends = (words.get('ends') ?? '').split(' ').filter(Boolean).map(Number);
   if (ends.length === 2 && ends[0] < ends[1]) out.ends = ends;
   return out;

@@ -93,6 +93,10 @@ export class Stored {
     return { ...read, ranks_per_bin: per, n_bins: n, arrays: { bytes, count } };
   }
 
+  timeline({ frame }) {
+    return this.#packed(this.index.timelines[frame], 'This page does not hold the time line of that step.');
+  }
+
   async rank({ rank }) {
     const { whole, regions, ranks } = await this.#json(this.index.ranks);
     const { place, partners, more_partners, unknown, regions: chosen, left_out } = ranks[rank];
