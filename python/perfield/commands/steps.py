@@ -251,15 +251,18 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
             min(alike, key=lambda each: labels[named[each.site].rpartition("-")[0]] > 1)
             for alike in others.values()
         )
-        choices = (_choice(run, each, _setting(each, named), lines) for each in chosen)
+        choices = (
+            _choice(run, each, _setting(each, named), labels[named[each.site].rpartition("-")[0]] > 1, lines)
+            for each in chosen
+        )
         said += f". If that is not your time step: perfield steps {run.path} --use {' or '.join(choices)}"
     return said
 
 
-def _choice(run: Run, each: Candidate, setting: str, lines: Lines) -> str:
-    """Another reading of a run: its name, how many steps that gives, through which functions the program
-    comes there, and whether this run's record allows it."""
-    through = way(each.site, lines)
+def _choice(run: Run, each: Candidate, setting: str, is_alike: bool, lines: Lines) -> str:
+    """Another reading of a run: its name, how many steps that gives, whether this run's record allows it,
+    and where others are named alike, through which functions the program comes there."""
+    through = way(each.site, lines) if is_alike else ""
     later = "" if _joined(run, each.steps) else " from the next run on"
     return f"{setting} for {each.closes} steps{f' ({through})' if ' > ' in through else ''}{later}"
 
