@@ -491,7 +491,10 @@ std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals
   }
   const bool many = std::any_of(totals->windows.begin(), totals->windows.end(),
                                 [](const auto& of) { return of.second >= kFewestWindows; });
-  if (!totals->has_windows && totals->steps.n_steps == 0 && many)
+  // Windows cover only a part of a run in which steps were closed and taken back.
+  const bool any_taken_back = std::any_of(totals->restarted.begin(), totals->restarted.end(),
+                                          [](const auto& of) { return of.second > 0; });
+  if (!totals->has_windows && totals->steps.n_steps == 0 && many && !any_taken_back)
     totals->has_windows = totals->is_to_be_read_again = true;
   if (totals->is_to_be_read_again) return "";
   totals->define_lost();
