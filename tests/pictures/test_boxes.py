@@ -146,6 +146,12 @@ def test_boxes_are_flat_across_a_plane_of_ranks(tmp_path, dims, flat):
     assert [axis for axis in range(3) if sizes[axis] < 0.5] == ([] if flat is None else [flat])
 
 
+@pytest.mark.parametrize(("dims", "size"), [((101,), (0.6, 25, 0.2)), ((1, 101, 1), (25, 0.6, 0.2))])
+def test_boxes_of_a_long_row_are_strips_across_it(tmp_path, dims, size):
+    ((_, box),) = boxes_by_grid(with_grids(tmp_path, 101, grid(dims))).blocks(100, None)
+    assert box.GetSpacing() == pytest.approx(size)
+
+
 def test_axes_beyond_the_third_repeat_the_block_beside_itself(tmp_path):
     dims = (2, 2, 2, 3, 2)
     run = with_grids(tmp_path, 48, grid(dims, periodic=(False, False, False, True, False)))

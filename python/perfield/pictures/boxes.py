@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SIDE = 0.6  # of a box; the middles of neighbours are about 1 apart
 HEIGHT = 0.2  # of boxes that are placed in the plane
+STRIP = 0.25  # of a row's length: how long its boxes are across it, so that their colours show
 STATE = "--grid states another, as --grid 4x2x2."
 MOST_FRAMES = 200  # whose messages are added up; of more, every n-th
 
@@ -161,10 +162,13 @@ def _grid_of(dims: Sequence[int]) -> str:
 
 
 def _size(dims: Sequence[int]) -> list[float]:
-    """Of the boxes of a grid: low along the last axis along which there is one box."""
+    """Of the boxes of a grid: low along the last axis along which there is one box, and strips in a row."""
     far_corner = in_blocks(np.array(dims)[None] - 1, dims)[0]
     flat = np.flatnonzero(far_corner == 0)
-    return np.where(np.arange(3) == flat.max(initial=-1), HEIGHT, SIDE).tolist()
+    size = np.where(np.arange(3) == flat.max(initial=-1), HEIGHT, SIDE)
+    if len(flat) == 2:
+        size[flat[0]] = max(SIDE, STRIP * far_corner.max())
+    return size.tolist()
 
 
 def in_blocks(coordinates: np.ndarray, dims: Sequence[int]) -> np.ndarray:
