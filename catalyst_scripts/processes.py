@@ -62,7 +62,7 @@ def of_first(source: Any) -> Any:
     if not is_here():
         return pv.servermanager.Fetch(source, 0)
     data = source.GetClientSideObject().GetOutputDataObject(0)
-    return _sent_to_all(data) if runs_everywhere() and n_processes() > 1 else data
+    return _sent_to_all(data) if n_processes() > 1 and runs_everywhere() else data
 
 
 def _sent_to_all(data: Any) -> Any:
