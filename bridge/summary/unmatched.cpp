@@ -88,7 +88,7 @@ std::vector<std::string> missing_in_words(const RunTotals& run) {
     missing.push_back("no region was armed and entered");
   const bool sees_mpi = run.size > 1 && run.n_blind() < run.blind.size();
   if (seen.messages && !seen.n_messages && sees_mpi)
-    missing.push_back("no message was seen (collective calls are none)");
+    missing.push_back("no message was seen (collective operations are not messages)");
   return missing;
 }
 

@@ -193,7 +193,7 @@ def test_chosen_steps_hold_for_this_run_and_the_next(first_run, perfield_cli, tm
 @WITH_ONE_MPI
 def test_other_steps_are_offered_by_a_name_that_no_other_call_has(first_run):
     inner = "for (int i = 0; i < 4; ++i) { residual(); halo(); usleep(1000); }"
-    run, said = first_run(STEPS.format(body=f"{inner} residual();"))
+    _, said = first_run(STEPS.format(body=f"{inner} residual();"))
     assert re.search(r"--use Sendrecv@halo-\w{4} for \d+ steps \(main > halo\) from the next run", said)
 
 

@@ -86,8 +86,8 @@ def test_json_is_what_the_schema_says(made, schema):
 def test_json_of_a_measured_run_is_what_the_schema_says(planted_run, schema):
     reported = parsed(as_json(report(perfield.open(planted_run("cost").cwd / "perfield-run"))))
     jsonschema.validate(reported, schema)
-    assert reported["findings"][0]["kind"] == "imbalance by cost per cell"
-    assert reported["findings"][0]["ranks"] == [2]
+    imbalance = [each for each in reported["findings"] if each["kind"] == "imbalance by cost per cell"]
+    assert [each["ranks"] for each in imbalance] == [[2]], "others may take PUs, which then comes first"
     assert reported["numbers"]["imbalance"] > 1.3
 
 
@@ -119,6 +119,7 @@ def test_finding_is_reported_with_kind_cost_and_place(made):
         "words": "The memory of rank 3 grows.",
         "saved_s": 0.25,
         "lost_s": 0.0,
+        "in_cpu_time": False,
         "remedy": "Look for what is allocated and kept.",
         "picture": {"kind": "heat_map", "field": "resident_bytes", "step": 7},
         "ranks": [3],

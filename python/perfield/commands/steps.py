@@ -228,6 +228,7 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     others: dict[int, list[Candidate]] = {}  # by number of steps
     for each in found[:MOST_ROWS]:
         is_other = abs(each.steps - n_found) > 1  # one more or less are steps of the same loop
+        is_other &= (each.site.hash, each.every) != (body["found"], body.get("found_returns", 1))
         if each.is_regular and is_other and (each.steps in others or len(others) < MOST_OTHERS):
             others.setdefault(each.steps, []).append(each)
     shown = [site, *(each.site for alike in others.values() for each in alike)]

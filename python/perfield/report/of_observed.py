@@ -222,13 +222,13 @@ def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[st
     elif run.frame(0).kind == "whole":
         yield (
             "The program closed no step: one frame covers the whole run, from start to end. "
-            "`perfield steps` proposes an MPI call that could close steps."
+            "`perfield steps` lists MPI calls that could close steps, if there are any."
         )
     elif run.has_windows:
         yield (
             "The program closed no step, and perfield found none: each frame here is a window of the clock, "
-            f"the same on all ranks ({_lengths(run)}). `perfield steps` proposes an MPI call that could "
-            "close steps."
+            f"the same on all ranks ({_lengths(run)}). `perfield steps` lists MPI calls that could "
+            "close steps, if there are any."
         )
     elif len(run) == 1:
         yield "The run has a single step; nothing can be said about how it changes."

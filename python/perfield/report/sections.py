@@ -18,6 +18,7 @@ from perfield.text import (
     begin_of_list,
     counted,
     in_bytes,
+    in_list,
     in_number,
     in_percent,
     in_seconds,
@@ -113,7 +114,7 @@ def lacking(missing: Sequence[str]) -> str:
         "<region>_time_s": "regions",
         "<region>_count": "regions",
     }
-    return ", ".join(dict.fromkeys(said.get(name, name) for name in missing))
+    return in_list(list(dict.fromkeys(said.get(name, name) for name in missing)), len(missing))
 
 
 def not_asked(report: Report) -> list[str]:
@@ -426,9 +427,9 @@ def _settings(report: Report) -> Section:
 
 def _how(report: Report) -> Section:
     words = (
-        "Each finding has passed a test against chance. A run without findings may still have problems that "
-        "perfield does not look for. Findings are ordered by the time that could be saved at most; what two "
-        "findings save does not always add up.",
+        "Each finding is exact, or has passed a test against chance. A run without findings may still have "
+        "problems that perfield does not look for. Findings are ordered by the time that could be saved at "
+        "most; what two findings save does not always add up.",
         "Computing is all time of a step outside MPI and files, without waiting for a PU. Waiting is the "
         "time in MPI calls that may wait for other ranks, with what these calls transfer. What balancing "
         "saves is the largest compute time of a rank minus the mean, added up over the steps. Findings "

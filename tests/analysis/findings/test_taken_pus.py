@@ -188,3 +188,14 @@ def test_first_finding_that_mentions_pus_says_what_they_are():
     assert first.startswith("Other processes took PUs (hwloc's word for hardware threads) from ranks 0-3: ")
     assert second.startswith("Too few PUs for the ranks: 4 ranks on 2 PUs, unbound, so their times include ")
     assert second.endswith("; other processes used these PUs, too.")
+
+
+def test_hot_spot_that_moves_is_not_explained_by_taken_pus_if_cpu_time_shows_it():
+    delayed = np.full(4, 0.1)
+    turn = np.arange(STEPS) // 10 % 4
+    noisy = 1 + 0.02 * np.random.default_rng(1).standard_normal((STEPS, 4))
+    work = 0.02 * (1 + 9 * (np.arange(4) == turn[:, None])) * noisy
+    hot = {"compute_time_s": work, "run_delay_time_s": delayed, "delayed_compute_time_s": delayed}
+    kinds = [each.kind for each in findings_of(rank_without_pu(**hot, compute_cpu_time_s=work))]
+    assert sorted(kinds) == ["imbalance that moves", "taken PUs"]
+    assert [each.kind for each in findings_of(rank_without_pu(**hot))] == ["taken PUs"]

@@ -99,14 +99,14 @@ def test_killed_run_does_not_judge(measured):
 
 
 def test_run_without_messages_says_so(lines):
-    assert lines(BARE)["notice"] == "no message was seen (collective calls are none)"
+    assert lines(BARE)["notice"] == "no message was seen (collective operations are not messages)"
 
 
 @pytest.mark.parametrize(
     ("body", "notice"),
     [
         (BARE + MESSAGE, None),
-        (SOLVE, "no message was seen (collective calls are none)"),
+        (SOLVE, "no message was seen (collective operations are not messages)"),
         (SOLVE + MESSAGE, None),
     ],
 )

@@ -180,6 +180,8 @@ def _with_pu_explained(found: list[Finding]) -> list[Finding]:
 def explains(cause: Finding, finding: Finding) -> bool:
     """Whether a finding is a consequence of a cause that costs at least half of it: ranks are slow because of
     where they sit, or in a slow regime alone."""
+    if finding.in_cpu_time and cause.kind in taken_pus.KINDS:
+        return False
     if finding.kind not in _explained("EXPLAINS_ALL").get(cause.kind, ()):
         if finding.kind not in _explained("EXPLAINS").get(cause.kind, ()) or not len(finding.ranks):
             return False

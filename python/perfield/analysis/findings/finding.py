@@ -51,6 +51,7 @@ class Finding:
     steps that it is about; empty for all. regions, hosts : names. pairs : int64 (n, 2), sender and receiver.
     chance : the probability that chance alone gives as much; None where nothing random plays a part, or
     nothing can be tested. unproven : why not, as "a single step allows no test"; "" where it is proven.
+    in_cpu_time : whether CPU time shows it, too, so that PUs that others take do not explain it.
     """
 
     kind: str
@@ -66,6 +67,7 @@ class Finding:
     chance: float | None = None
     unproven: str = ""
     lost_s: float = 0.0
+    in_cpu_time: bool = False
 
     @property
     def cost_s(self) -> float:

@@ -52,6 +52,7 @@ LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, *CALLS_ON_FILES, "functions")
 NEARLY_NOTHING = 0.1  # of the slowest rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
 NEARLY_ALL = 0.9  # of the calls on files
+OF_SHARED_CORE = 2.0  # times as long, at most, takes who shares a core's two hardware threads
 MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
 CELLS_GIVE_MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
 GROWS = 1.5  # times what they have above the mean at the begin, which they have at the end
@@ -188,7 +189,14 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[UnevenRe
         ranks=np.sort(observed.ranks[columns]) if are_some else observed.ranks[:0],
         regions=tuple(region.name for region in regions),
         chance=found.chance,
+        in_cpu_time=_is_in_cpu_time(observed),
     )
+
+
+def _is_in_cpu_time(observed: Observed) -> bool:
+    """Whether the slowest rank changes beyond chance in CPU time, too, by more than sharing a core makes."""
+    found = differences(np.nan_to_num(observed.of("compute_cpu_time_s").astype(float)))
+    return found.pattern == "moving" and found.ratio >= OF_SHARED_CORE
 
 
 def _turns(observed: Observed, turns: Sequence[Turn]) -> str:

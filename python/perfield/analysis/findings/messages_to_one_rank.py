@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings import late_rank
+from perfield.analysis.findings import late_rank, wait_causes
 from perfield.analysis.findings.finding import LATE, WORTH_REPORTING, Finding, Picture
 from perfield.analysis.findings.late_rank import MOST, longer_than_others_s
 from perfield.analysis.observed import Observed
@@ -24,6 +24,11 @@ MOST_WAIT = 0.5  # of these wait for it in sends; of all such waiting, at least
 FEWEST = 2  # senders
 
 LATE_RECEIVER = WAIT_KINDS.index("late_receiver")
+
+
+def lacks(observed: Observed) -> tuple[str, ...]:
+    """What keeps the answer from being no, where nothing is found."""
+    return wait_causes.lacks(observed)
 
 
 def find(observed: Observed) -> Iterator[Finding]:

@@ -36,10 +36,11 @@ def find(observed: Observed) -> Iterator[Finding]:
     if saved_s < WORTH_REPORTING * observed.elapsed_s:
         return
     rank = int(observed.ranks[idle])
+    longest = "the longest of each step" if len(compute) > 1 else "the longest"
     words = (
         f"Rank {rank} computes {in_percent(of_rank[idle] / mean_s)} of what the others do on average. No "
-        f"other rank stands out: the longest of each step computes {others.ratio:.3g} times as long as the "
-        "mean of the others."
+        f"other rank stands out: {longest} computes {others.ratio:.3g} times as long as the mean of the "
+        "others."
     )
     picture, ranks = Picture("heat_map", "compute_time_s"), np.array([rank], np.int64)
     rows = observed.known_messages
