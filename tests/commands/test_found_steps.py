@@ -126,10 +126,11 @@ def test_runs_whose_steps_end_elsewhere_are_not_compared(first_run, perfield_cli
 
 @WITH_ONE_MPI
 def test_ranks_that_are_apart_close_the_same_steps(first_run):
-    """2,000 messages before each sum look like a check of convergence to a rank that already closes steps."""
+    """2,000 messages before each sum look like a check of convergence to a rank that already closes steps. It
+    closes its first one where it learns that others do not, some messages later."""
     run, said = first_run(STEPS.format(body=f"for (int i = 0; i < 2000; ++i) {{ {TO_SELF} }}"))
     assert run.steps_closed.tolist() == [17] * 3, said
-    assert sent(run) == [[2000] * 3] * 17
+    assert sent(run)[1:] == [[2000] * 3] * 16 and max(sent(run)[0]) == 2000
 
 
 @WITH_ONE_MPI
