@@ -284,9 +284,9 @@ uint32_t StepFinder::before(uint8_t to, uint8_t other) const noexcept {
 // itself. A loop that ends with more calls is a solver's.
 StepFinder::Relation StepFinder::relation(uint8_t to, uint8_t other) const noexcept {
   const auto [least, most] = between(to, other);
-  const uint16_t depth = sites_[other].depth, inside = depth_of_loop(to);
   if (most <= 1) return Relation::same;
   if (sites_[to].in_a_row && sites_[to].identity == sites_[other].identity) return Relation::outer;
+  const uint16_t depth = sites_[other].depth, inside = depth_of_loop(to);
   if (depth > inside || least == 0) return Relation::inner;
   if (is_counted_through(to, other)) return Relation::inner;
   if (least != most)

@@ -68,12 +68,6 @@ void take_longer_periods() noexcept {
   set_period(period_ns);
 }
 
-size_t samples_in(const uint64_t* words, size_t n) noexcept {
-  size_t count = 0;
-  for (size_t k = 0; k < n; k += words_of_sample(words + k)) ++count;
-  return count;
-}
-
 // Drops every second sample. Returns how many words are left.
 size_t keep_half(uint64_t* words, size_t n) noexcept {
   size_t kept = 0, n_words = 0;
@@ -95,8 +89,8 @@ perfield_samples_answer write(uint64_t* words, size_t n, uint64_t each_ns,
     const perfield_samples_answer answer = perfield_source_samples(&taken);
     if (answer != PERFIELD_SAMPLES_REFUSED) return stands_for > 1 ? PERFIELD_SAMPLES_FEWER : answer;
     const size_t left = keep_half(words, n);
-    if (left == n) {
-      n_lost.fetch_add(stands_for * samples_in(words, n), std::memory_order_relaxed);
+    if (left == n) {  // a single sample, or none
+      n_lost.fetch_add(n > 0 ? stands_for : 0, std::memory_order_relaxed);
       return answer;
     }
     n = left;
