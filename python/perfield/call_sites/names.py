@@ -29,7 +29,13 @@ def own(callers: Iterable[Caller]) -> list[Caller]:
 
 def names(sites: Iterable[Site], lines: Lines) -> dict[Site, str]:
     """The name of each of these sites, which together are all of a run."""
-    return {site: f"{site.call}@{_label(site, lines)}-{site.hash[:n]}" for site, n in digits(sites).items()}
+    return {site: f"{without_hash(site, lines)}-{site.hash[:n]}" for site, n in digits(sites).items()}
+
+
+def without_hash(site: Site, lines: Lines) -> str:
+    """The call and the function that makes it, which stay the same when the program is built anew:
+    Allreduce@solve. Several sites may have the same."""
+    return f"{site.call}@{_label(site, lines)}"
 
 
 def at(site: Site, file: str, line: int, lines: Lines) -> bool:

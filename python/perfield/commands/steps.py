@@ -183,36 +183,34 @@ def _possible(run: Run, n: int) -> int:
     return n
 
 
-def _found(run: Run) -> dict[str, Any]:
-    """What ranks noted on the steps that perfield found; empty if it found none."""
-    return next((body for _, body in sorted(run.sites.items()) if body.get("found")), {})
-
-
 def _joined(run: Run, steps: int) -> int:
     """How many recorded steps make one, if there are so many; 0 if no number does."""
-    recorded = int(run.steps_closed.max(initial=0)) + _found(run).get("found_in_setup", 1)
+    from perfield.call_sites import closing
+
+    recorded = int(run.steps_closed.max(initial=0)) + closing.found_in(run).get("found_in_setup", 1)
     span = round(recorded / steps) if steps and not run.has_windows and run.steps_closed.any() else 0
     return span if abs(recorded - span * steps) <= span else 0
 
 
 def _every(run: Run, n: int) -> str:
     """The step_call that closes a step where n are recorded; "" for 1, or if no MPI call closed them."""
-    from perfield.call_sites import candidates
+    from perfield.call_sites import closing
 
     if asked := next((body["step_call"] for body in run.sites.values() if body.get("step_call")), ""):
         site, _, every = asked.partition("/")
         return f"{site}/{n * int(every or 1)}" if n > 1 else ""
-    found = next((each for each in candidates.sites(run) if each.hash == _found(run).get("found")), None)
-    returns = n * _found(run).get("found_returns", 1)
+    found = closing.closing_site(run)
+    returns = n * closing.found_in(run).get("found_returns", 1)
     return f"{_names(run, _lines([found]))[found]}/{returns}" if found and n > 1 else ""
 
 
 def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     """A sentence on the steps that perfield found while the program ran, and on other readings of the run;
     "" if it found none. found : the run's candidates, where they are known."""
-    from perfield.call_sites import candidates
+    from perfield.call_sites import candidates, closing
+    from perfield.call_sites.names import without_hash
 
-    body = _found(run)
+    body = closing.found_in(run)
     if not body or not run.steps_closed.any():
         return ""
     if found is None:
@@ -221,7 +219,7 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
     n_found = body.get("found_steps", 0)
     # Where ranks take other branches, no rank's call site is a candidate.
     ends = next((each for each in found if each.site.hash == body["found"]), None)
-    site = next((each for each in candidates.sites(run) if each.hash == body["found"]), None)
+    site = closing.closing_site(run)
     if site is None:  # a damaged entry
         return ""
     hits = ends.hits if ends else n_found
@@ -231,7 +229,7 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         is_other &= (each.site.hash, each.every) != (body["found"], body.get("found_returns", 1))
         if is_other and each.is_regular and (each.steps in others or len(others) < MOST_OTHERS):
             others.setdefault(each.steps, []).append(each)
-    shown = [site, *(each.site for alike in others.values() for each in alike)]
+    shown = [site, *(each.site for some in others.values() for each in some)]
     lines = _lines(shown)
     named = _names(run, lines)
     before = counted(body.get("found_in_setup", 0), "step")
@@ -245,16 +243,12 @@ def found_steps(run: Run, found: Sequence[Candidate] | None = None) -> str:
         returns *= every
         said += f" (later steps hold {returns:,} returns each: to close each step would slow the program)"
     if others:
-        labels = Counter(named[each].rpartition("-")[0] for each in shown)
+        labels = {each: without_hash(each, lines) for each in shown}
+        counts = Counter(labels.values())
+        alike = {each: counts[label] > 1 for each, label in labels.items()}
         # Of those with as many steps, the first whose function makes no other of these calls.
-        chosen = (
-            min(alike, key=lambda each: labels[named[each.site].rpartition("-")[0]] > 1)
-            for alike in others.values()
-        )
-        choices = (
-            _choice(run, each, _setting(each, named), labels[named[each.site].rpartition("-")[0]] > 1, lines)
-            for each in chosen
-        )
+        chosen = (min(some, key=lambda each: alike[each.site]) for some in others.values())
+        choices = (_choice(run, each, _setting(each, named), alike[each.site], lines) for each in chosen)
         said += f". If that is not your time step: perfield steps {run.path} --use {' or '.join(choices)}"
     return said
 

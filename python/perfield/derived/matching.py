@@ -51,8 +51,8 @@ def check(before: RunDirectory, after: RunDirectory, names: Sequence[str], anywa
             + "; ".join(f"{name} has {names_}" for name, names_ in zip((one, other), lists))
             + ". --anyway compares their whole steps."
         )
-    calls = [closing_call(run) for run in (before, after)]
-    if all(calls) and calls[0] != calls[1] and not anyway:
+    calls = ["", ""] if anyway else [closing_call(run) for run in (before, after)]
+    if all(calls) and calls[0] != calls[1]:
         ends = (
             f"in {name} one ends at each return of {call} ({_steps(run)})"
             for name, call, run in zip(names, calls, (before, after))
