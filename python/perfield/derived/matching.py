@@ -58,9 +58,9 @@ def check(before: RunDirectory, after: RunDirectory, names: Sequence[str], anywa
             for name, call, run in zip(names, calls, (before, after))
         )
         raise RunError(
-            f"the runs have other steps, so their times are not alike: {', '.join(ends)}. `perfield steps "
-            f"{other}` lists calls that could end them, and --use makes the next runs end them at one of "
-            "these; --anyway compares the steps as they are."
+            f"the runs have different steps, so their times cannot be compared: {', '.join(ends)}. "
+            f"`perfield steps {other}` lists calls that could end them, and --use makes the next runs end "
+            "them at one of these; --anyway compares the steps as they are."
         )
 
 

@@ -444,7 +444,7 @@ def _how(report: Report) -> Section:
         "setup and teardown.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)
-    table = Table(("line", "text"), lines, folded="The summary of the run, as `perfield info` prints them")
+    table = Table(("line", "text"), lines, folded="The summary of the run, as `perfield info` prints it")
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
 
 
