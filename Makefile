@@ -183,7 +183,7 @@ gallery: gallery-packages .venv/test-ready .venv/installed ## show figures of th
 	@$(BIN)/python testcase/gallery/make_gallery.py demo/gallery $(GALLERY_ARGS)
 
 # The tests that start no program, in about a minute with the style: for each commit.
-PURE_TESTS = tests/analysis tests/studies tests/text tests/topology tests/test_house.py tests/test_rooms.py
+PURE_TESTS = tests/analysis tests/studies/*/model tests/text tests/topology tests/test_house.py tests/test_rooms.py
 check: lint .venv/test-ready .venv/installed ## check the style and run the tests that start no program, in about a minute
 	@$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) -m "not long" $(wildcard $(PURE_TESTS)) $(PYTEST_ARGS)
 

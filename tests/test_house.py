@@ -234,7 +234,10 @@ PRIVATE_BUT_KNOWN = {"_bridge", "_recorder", "_ref", "_repr_html_", "_exit"}
 def private_names_read(path: Path) -> list[str]:
     """The private names of other objects and modules that a Python file reads, with their lines."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    text = path.read_text()
+    if not re.search(r"\._[a-zA-Z]|import [^=]*\b_[a-zA-Z]", text):  # most files: parsing takes longer
+        return []
+    for node in ast.walk(ast.parse(text, str(path))):
         names = []
         if isinstance(node, ast.Attribute) and not (
             isinstance(node.value, ast.Name) and node.value.id == "self"

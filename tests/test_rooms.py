@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -34,20 +35,34 @@ def rooms() -> dict[str, set[str]]:
 ROOMS = rooms()
 
 
-def imports() -> dict[str, set[str]]:
-    """By name of each module of perfield, the modules of perfield that it imports."""
-    modules = {
-        ".".join((package, *path.relative_to(folder).with_suffix("").parts)): path
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The source of each module, by its name; packages end in __init__."""
+    return {
+        ".".join((package, *path.relative_to(folder).with_suffix("").parts)): ast.parse(path.read_text())
         for package, folder in PACKAGES.items()
         for path in sorted(folder.rglob("*.py"))
     }
-    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
-    return {name: set(imported(path, modules)) - {name} for name, path in modules.items()}
 
 
-def imported(path: Path, modules: dict[str, Path]) -> Iterator[str]:
-    """The modules that a file imports, wherever the statement is."""
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+def statements(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The statements of a block and of all blocks in it, without their expressions, which import nothing."""
+    for node in block:
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, name, ()))
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """By name of each module of perfield, the modules of perfield that it imports."""
+    modules = {name.removesuffix(".__init__"): tree for name, tree in trees().items()}
+    return {name: set(imported(tree, modules)) - {name} for name, tree in modules.items()}
+
+
+def imported(tree: ast.Module, modules: Collection[str]) -> Iterator[str]:
+    """The modules that a module imports, wherever the statement is."""
+    for node in statements(tree.body):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
         elif isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -166,15 +181,6 @@ HEAVY = {
 }
 
 
-def trees() -> dict[str, ast.Module]:
-    """The source of each module, by its name; packages end in __init__."""
-    return {
-        ".".join((package, *path.relative_to(folder).with_suffix("").parts)): ast.parse(path.read_text())
-        for package, folder in PACKAGES.items()
-        for path in sorted(folder.rglob("*.py"))
-    }
-
-
 def named(node: ast.stmt, module: str, known: Collection[str]) -> list[str]:
     """What a statement imports: packages by their first name, modules of perfield by all of it."""
     if isinstance(node, ast.Import):
@@ -233,9 +239,9 @@ def late(known: dict[str, ast.Module]) -> set[tuple[str, str]]:
             continue
         inside = {
             name
-            for function in ast.walk(tree)
+            for function in statements(tree.body)
             if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-            for node in ast.walk(function)
+            for node in statements(function.body)
             for name in named(node, module, known)
         }
         names = {as_file(name, known) for name in inside}

@@ -82,6 +82,8 @@ CONDITIONS = {
     ),
 }
 OTHERS = {"utf-8": encoded("utf-8")}
+# What commands import when they need it, where it is installed.
+LATE = ("scipy.stats", "xarray", "matplotlib.pyplot", "distributed", "bokeh.server.server")
 
 
 def open_after_all_closed() -> None:
@@ -117,7 +119,8 @@ def ended(words: list[str], condition: str, place: Path) -> tuple[int, str, str]
     condition : a name of CONDITIONS or OTHERS.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["perfield.report", *(module_of(name).__name__ for name in COMMANDS)])
+    modules = (module_of(name).__name__ for name in COMMANDS)
+    context.set_forkserver_preload([*LATE, "perfield.report", *modules])
     process = context.Process(target=_child, args=(words, condition, place))
     process.start()
     process.join()

@@ -11,19 +11,10 @@ from conftest import kill_session, start_command
 
 import perfield
 from perfield.run import RunError
-from perfield.studies.rhythm.model import course, drift, phases
+from perfield.studies.rhythm.model import course, phases
 from perfield.studies.rhythm.of_run import phases_of_run
 
 TURN = 2 * np.pi
-
-
-def test_ranks_without_messages_drift_apart_by_their_work(rhythm_run):
-    # A rank that pauses for 0.1 s still gains by half as much in that quarter of the time as in the others.
-    words = ["--sleep", 0.04, "--steps", 44, "--unequal", 0.9, "--topology", "none"]
-    found = drift(phases_of_run(perfield.open(rhythm_run(2, "pisolver", *words))).phase)
-    assert (found.fast, found.slow) == (0, 1)
-    assert found.share == pytest.approx(0.9, rel=0.35)  # sleeps last longer where ranks share cores
-    assert found.gain > 10
 
 
 def test_ranks_that_wait_for_each_other_do_not_drift(rhythm_run):
