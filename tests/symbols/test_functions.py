@@ -157,6 +157,10 @@ def test_short_names_leave_out_what_nobody_reads():
         "tabulate_tensor_integral_c73eff4"
     )
     assert short("__GI___clock_gettime") == "clock_gettime"
+    assert short("_ZGVbN2v_sin_sse4") == short("_ZGVnN2v_sin") == "sin"
+    assert short("_ZGVeN8vv_pow_avx512_skx") == "pow"
+    assert short("relax.constprop.0.isra.0") == short("relax.part.0") == "relax"
+    assert short("MAIN__") == "main program"
     assert short("LAMMPS_NS::PairLJCut::compute(int, int)") == "LAMMPS_NS::PairLJCut::compute"
 
 

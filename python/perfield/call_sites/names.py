@@ -49,7 +49,7 @@ def _label(site: Site, lines: Lines) -> str:
     callers = own(site.callers) or list(site.callers)
     for caller in in_code(callers):
         function = short(lines[caller].function) if caller in lines else ""
-        function = re.sub(r"\.(\d|constprop|isra|part|cold)\b.*", "", function)  # a compiler's copies
+        function = re.sub(r"\.\d.*", "", function)  # a compiler's copies of a local function
         if function:
             return re.sub(r"[^\w:.~]", "_", "::".join(function.split("::")[-2:]))
     return re.sub(r"[^\w:.~]", "_", file_of(callers[0])) if callers else "unknown"
