@@ -102,6 +102,8 @@ class AgreedSite {
     return steps >= first_step() + kFewestSteps;
   }
   uint32_t site() const noexcept { return site_; }
+  // Of the site that rank 0 has proposed; this rank's may be another one.
+  uint64_t proposed() const noexcept { return identity_; }
   // The step of that site that was closed first.
   uint64_t first_step() const noexcept { return first_ / every_; }
   void move(uint32_t from, uint32_t to) noexcept {

@@ -383,6 +383,10 @@ uint64_t CallSites::found_site() const noexcept {
   return tables_->finder.identity(tables_->finder.chosen());
 }
 
+uint64_t CallSites::found_name() const noexcept {
+  return is_agreed() ? tables_->agreed.proposed() : tables_->finder.n_choices();
+}
+
 uint64_t CallSites::found_steps() const noexcept {
   const AgreedSite& agreed = tables_->agreed;
   return is_agreed() ? hits_of(agreed.site()) / agreed.every() : tables_->finder.steps();

@@ -169,6 +169,8 @@ class CallSites {
   // With steps that were found: the identity of the site that closes them, the program's steps so
   // far, and those of them until the first closing.
   uint64_t found_site() const noexcept;
+  // What these steps are called on all ranks, whose call sites may differ.
+  uint64_t found_name() const noexcept;
   uint64_t found_steps() const noexcept;
   uint64_t found_first() const noexcept;
   // How many returns at the site make one of these steps.

@@ -237,6 +237,7 @@ uint32_t StepFinder::shortest_gap(uint8_t site) const noexcept {
 
 void StepFinder::follow(uint8_t site) noexcept {
   chosen_ = site;
+  ++n_choices_;
   for (uint8_t other = 0; other < n_sites_; ++other) {
     Site& s = sites_[other];
     s.last_step = s.gap = s.longest_gap = s.gaps = 0;

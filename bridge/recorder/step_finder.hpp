@@ -53,6 +53,7 @@ class StepFinder {
   bool is_one_of_many(uint8_t site, uint16_t depth = UINT16_MAX) const noexcept;
 
   uint8_t chosen() const noexcept { return chosen_; }  // kNone: no site ends steps
+  uint32_t n_choices() const noexcept { return n_choices_; }
   uint64_t identity(uint8_t site) const noexcept { return sites_[site].identity; }
   uint64_t hits(uint8_t site) const noexcept { return sites_[site].hits; }
   // Steps of the program, and those of them until the first closing. Call them with a chosen site.
@@ -123,6 +124,7 @@ class StepFinder {
   uint32_t length_ = 0;
   uint8_t n_sites_ = 0, chosen_ = kNone;
   Ends ends_;
+  uint32_t n_choices_ = 0;  // of sites that ended steps, one after the other
   uint64_t first_hits_ = 0;
 };
 

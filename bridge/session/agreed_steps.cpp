@@ -55,11 +55,11 @@ void AgreedSteps::look_for_site(CallSites& sites) {
 }
 
 void AgreedSteps::look_for_pace(CallSites& sites, uint64_t now_ns) {
-  const uint64_t site = sites.found_site();
-  if (site != paced_site_) n_paces_ = 0;
-  paced_site_ = site;
+  const uint64_t name = sites.found_name();
+  if (name != paced_) n_paces_ = 0;
+  paced_ = name;
   const auto next = [this] {
-    return note_ + "-of-" + hex16(paced_site_) + "-" + std::to_string(n_paces_ + 1);
+    return note_ + "-of-" + hex16(paced_) + "-" + std::to_string(n_paces_ + 1);
   };
   if (proposes_) {
     const StepPace::Change wish = sites.pace().wish(sites.found_steps(), now_ns);

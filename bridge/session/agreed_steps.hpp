@@ -33,9 +33,9 @@ class AgreedSteps {
 
   std::string note_;
   bool proposes_ = false;
-  uint32_t n_ = 0;  // proposals of sites so far
-  uint64_t paced_site_ = 0;
-  uint32_t n_paces_ = 0;  // of that site
+  uint32_t n_ = 0;        // proposals of sites so far
+  uint64_t paced_ = 0;    // CallSites::found_name()
+  uint32_t n_paces_ = 0;  // of these steps
 };
 
 }  // namespace perfield

@@ -358,6 +358,19 @@ def test_ranks_agree_where_each_takes_another_branch(first_run):
 
 
 @WITH_ONE_MPI
+@pytest.mark.parametrize("call", ["Bcast", "Sendrecv"])
+def test_short_steps_are_joined_alike_where_ranks_make_other_calls(call, first_run):
+    """Each rank has a call site of its own; perfield closes not each of so short steps."""
+    calls = {
+        "Bcast": "MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);",
+        "Sendrecv": AROUND + ";",
+    }
+    body = f"if (me == 0) {{ {calls[call]} }} else if (me == 1) {{ {calls[call]} }} else {{ {calls[call]} }}"
+    run, _ = first_run(EXCHANGE.format(body=body).replace("step < 40", "step < 200").replace("1000", "50"))
+    assert run.steps_closed.tolist() == [len(run)] * 3 and len(run) < 150
+
+
+@WITH_ONE_MPI
 def test_ranks_agree_on_the_outer_one_of_two_such_loops(first_run):
     """A solver of 25 iterations ends with other exchanges, each at a line of its own."""
     body = f"for (int i = 0; i < 25; ++i) {{ {AROUND} }} {AROUND} {AROUND}\n{AROUND}"
