@@ -7,8 +7,8 @@ import re
 from pathlib import PurePath
 
 _OF_PYTHON = re.compile(r"py::(?P<name>.+):(?P<path>/.+|<.+>)")
-# What compilers make of a function: copies for some callers (GCC), and glibc's versions for several numbers at
-# once, as the vector ABIs of x86 and Arm name them: _ZGVbN2v_sin_sse4.
+# What compilers make of a function: copies for some callers (GCC), and glibc's versions for several numbers
+# at once, as the vector ABIs of x86 and Arm name them: _ZGVbN2v_sin_sse4.
 _COPY = re.compile(r"(\.(constprop|isra|part|cold|lto_priv)(\.\d+)?)+$")
 _VECTOR = re.compile(r"_ZGV[a-z][NM](?:\d+|x)[a-z0-9]*_(?P<name>\w+?)(?:_(?:sse\d|avx\w*|knl|skx))?")
 _OF_NODE = re.compile(
@@ -19,9 +19,9 @@ _OF_NODE = re.compile(
 def short(function: str) -> str:
     """A function's name without parameters, template arguments and return type: Foam::reduce.
 
-    glibc's own names of its functions (__GI_sched_yield, _ZGVbN2v_sin_sse4) become those that programs call, a
-    compiler's copies their original, and Fortran's MAIN__ the main program. Of a hash at the end, as in code
-    that FEniCSx makes, seven digits stay.
+    glibc's own names of its functions (__GI_sched_yield, _ZGVbN2v_sin_sse4) become those that programs call,
+    a compiler's copies their original, and Fortran's MAIN__ the main program. Of a hash at the end, as in
+    code that FEniCSx makes, seven digits stay.
     """
     if function == "MAIN__":
         return "main program"
