@@ -50,7 +50,15 @@ std::string waiting_in_words(const RunPart& part) {
          (is_one ? " waits for " : " wait for ") + text_of_share(part.waiting) + " of it";
 }
 
-std::string run_parts_line(const std::vector<RunPart>& parts) {
+std::vector<int32_t> open_ranks(const RunTotals& run) {
+  std::vector<int32_t> ranks;
+  if (run.bytes_read < run.stream_bytes) return ranks;  // their last entries may not have been read
+  for (const auto& [rank, own] : run.parts)
+    if (!run.closed_at_end.count(rank)) ranks.push_back(rank);
+  return ranks;
+}
+
+std::string run_parts_line(const std::vector<RunPart>& parts, const std::vector<int32_t>& open) {
   if (parts.empty()) return "";
   double all_ns = 0;
   std::string text;
@@ -62,7 +70,11 @@ std::string run_parts_line(const std::vector<RunPart>& parts) {
     text += (text.empty() ? ": " : ", ") + std::string(part.name) + " " + text_of_time(part.ns) +
             " (" + text_of_share(part.share) + (waiting.empty() ? "" : "; ") + waiting + ")";
   }
-  return line("run", text_of_time(all_ns) + text);
+  const std::string until = open.empty()
+                                ? ""
+                                : " recorded, and " + text_of_ranks(open) +
+                                      (open.size() == 1 ? " has not ended" : " have not ended");
+  return line("run", text_of_time(all_ns) + until + text);
 }
 
 bool are_mostly_outside(const std::vector<RunPart>& parts) {

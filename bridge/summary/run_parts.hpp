@@ -26,7 +26,12 @@ std::vector<RunPart> run_parts(const RunTotals& run);
 // "ranks 1-3 wait for 99 % of it"; "" where no rank does, or the part is short.
 std::string waiting_in_words(const RunPart& part);
 
-std::string run_parts_line(const std::vector<RunPart>& parts);  // "" without parts
+// Ranks whose streams have no end, or that of an abort: they run, or nobody knows how long they
+// ran.
+std::vector<int32_t> open_ranks(const RunTotals& run);
+
+// open: as from open_ranks. "" without parts.
+std::string run_parts_line(const std::vector<RunPart>& parts, const std::vector<int32_t>& open);
 // Whether most of the run lies outside the steps.
 bool are_mostly_outside(const std::vector<RunPart>& parts);
 

@@ -208,8 +208,9 @@ Summary summary_of(const std::string& run_path, uint64_t max_bytes) noexcept {
     const std::string error = read_totals(run_path, max_bytes, &run);
     if (!error.empty()) return {{error}, {}};
     summary.parts = run_parts(run);
-    const std::string parts_text = run_parts_line(summary.parts);
-    const bool outside_first = are_mostly_outside(summary.parts);
+    const std::vector<int32_t> open = open_ranks(run);
+    const std::string parts_text = run_parts_line(summary.parts, open);
+    const bool outside_first = !open.empty() || are_mostly_outside(summary.parts);
     const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
     const UnevenSteps uneven(&run);
     const Tables tables(totals);

@@ -213,7 +213,10 @@ def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[st
     if run.state == "running":
         yield "The program still runs: this is what it had written when the report was made."
     elif run.state != "finished":
-        yield "The program did not finish: it was killed, crashed, or called MPI_Abort."
+        yield (
+            "The program did not finish: it was killed, crashed, or called MPI_Abort. What its ranks did after "
+            "their last written steps is not known."
+        )
     absent = sum(entry is None for entry in run.rank_entries)
     if absent:
         yield f"{absent} of {run.n_ranks} ranks never checked in, so nothing is known of them."

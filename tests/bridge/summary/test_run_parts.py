@@ -55,7 +55,10 @@ def test_parts_come_first_where_the_steps_are_the_smaller_part(tmp_path):
 
 def test_killed_run_has_no_teardown(tmp_path):
     path = twin.write_run(tmp_path / "run", ended=False)
-    assert line_of(path) == "31.0 ms: setup 10.0 ms (32 %), steps 21.0 ms (68 %)"
+    assert line_of(path) == (
+        "31.0 ms recorded, and ranks 0-3 have not ended: setup 10.0 ms (32 %), steps 21.0 ms (68 %)"
+    )
+    assert _bridge.summary_lines(str(path))[0].startswith("run "), "what is not known comes first"
 
 
 def test_unread_begin_gives_no_parts(tmp_path):
