@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,10 +40,10 @@ def has_sanitizer(sanitizers: str, folder: Path) -> bool:
     return bool(started) and started.returncode == 0
 
 
-def compiled(files: Sequence[Path], sanitizers: str, *, optimised: bool = True) -> list[Path]:
+def compiled(files: Sequence[Path], sanitizers: str) -> list[Path]:
     """The objects of these files, each compiled once (tests/compiled/built.py)."""
     flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
-    words = [*_words(sanitizers), *([] if optimised else ["-O0"]), *flags]
+    words = [*_words(sanitizers), *flags]
     headers = [state_of(BRIDGE, pattern) for pattern in ("**/*.h*", "**/*.def")]
 
     def compile_one(file: Path) -> Path:
@@ -55,6 +56,14 @@ def compiled(files: Sequence[Path], sanitizers: str, *, optimised: bool = True) 
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(compile_one, files))
+
+
+def archives(*rooms: str) -> list[Path]:
+    """These rooms of the bridge as the wheel's build made them; each may use those after it."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    found = [next(BRIDGE.parent.glob(f"build/{tag}-{tag}-*/bridge/{room}/*.a"), None) for room in rooms]
+    assert all(found), f"build/{tag}-* has no library of each of {', '.join(rooms)}: `make build` makes them"
+    return found
 
 
 def linked(program: Path, objects: Sequence[Path], sanitizers: str, folder: Path) -> Path:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from compiled.sanitizers import MEASURING, compiled, has_sanitizer, linked, sources
+from compiled.sanitizers import MEASURING, archives, compiled, has_sanitizer, linked, sources
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -35,11 +35,10 @@ def test_threads_and_step_ends_have_no_data_race(sanitized, execute, tables):
 
 @pytest.fixture(scope="module")
 def linked_plainly(tmp_path_factory):
-    """Links a program with the recorder."""
+    """Links a program with the recorder of the wheel."""
     folder = tmp_path_factory.mktemp("recorder")
-    objects = compiled(sources("recorder"), "")
-    objects += compiled(sources("platform", "format", "configuration"), "", optimised=False)
-    return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, "", folder)
+    libraries = archives("recorder", "format", "configuration", "platform")
+    return lambda program: linked(PROGRAMS / f"{program}.cpp", libraries, "", folder)
 
 
 @pytest.mark.long
