@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -56,14 +55,6 @@ def compiled(files: Sequence[Path], sanitizers: str) -> list[Path]:
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(compile_one, files))
-
-
-def archives(*rooms: str) -> list[Path]:
-    """These rooms of the bridge as the wheel's build made them; each may use those after it."""
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    found = [next(BRIDGE.parent.glob(f"build/{tag}-{tag}-*/bridge/{room}/*.a"), None) for room in rooms]
-    assert all(found), f"build/{tag}-* has no library of each of {', '.join(rooms)}: `make build` makes them"
-    return found
 
 
 def linked(program: Path, objects: Sequence[Path], sanitizers: str, folder: Path) -> Path:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from compiled.sanitizers import MEASURING, archives, compiled, has_sanitizer, linked, sources
+from compiled.built import of_the_wheel
+from compiled.sanitizers import MEASURING, compiled, has_sanitizer, linked, sources
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -37,7 +38,8 @@ def test_threads_and_step_ends_have_no_data_race(sanitized, execute, tables):
 def linked_plainly(tmp_path_factory):
     """Links a program with the recorder of the wheel."""
     folder = tmp_path_factory.mktemp("recorder")
-    libraries = archives("recorder", "format", "configuration", "platform")
+    rooms = "recorder", "format", "configuration", "platform"  # each uses those after it
+    libraries = [of_the_wheel(f"{room}/*.a") for room in rooms]
     return lambda program: linked(PROGRAMS / f"{program}.cpp", libraries, "", folder)
 
 
