@@ -8,6 +8,7 @@ run without the caller's PERFIELD_* variables.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -146,6 +147,8 @@ def run_command(
     """
     command, environment = [str(word) for word in argv], clean_environment(env)
     if command[0] == str(COMMAND) and WARM.can_have(environment):
+        if command[1:2] == ["run"]:
+            environment.setdefault("LD_PRELOAD", str(resting()))  # for the ranks; the fork has begun
         process = WARM.start(MAIN, command, environment, cwd)
     else:
         process = start_command(argv, cwd, env)
@@ -255,6 +258,7 @@ unsigned ucp_worker_progress(void* worker) {
 """
 
 
+@functools.cache
 def resting() -> Path:
     """A library to preload that lets a rank sleep while it waits."""
 

@@ -20,9 +20,11 @@ def _with_paraview() -> None:
 
 @pytest.fixture(scope="session")
 def in_process(mpirun, bin_dir) -> Callable[..., object]:
-    """in_process(*argv, n=2, cwd=None, timeout=120, env={}, **keys): runs a program with pictures inside it.
+    """in_process(*argv, n=2, cwd=None, timeout=120, env={}, ranks=1, **keys): runs a program with pictures
+    inside it.
 
-    keys : keys of the table [catalyst]. Returns the finished process; the run is in its `cwd`.
+    ranks : load ParaView; 0: all do, which takes longer. keys : other keys of the table [catalyst]. Returns
+    the finished process; the run is in its `cwd`.
     """
 
     def run(
@@ -31,11 +33,12 @@ def in_process(mpirun, bin_dir) -> Callable[..., object]:
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
         timeout: float = 120,
+        ranks: int = 1,
         **keys: object,
     ):
         settings = {
             "CATALYST_IN_PROCESS": "true",
-            **{f"CATALYST_{key.upper()}": value for key, value in keys.items()},
+            **{f"CATALYST_{key.upper()}": value for key, value in {"ranks": ranks, **keys}.items()},
         }
         changes = {f"PERFIELD_{key}": str(value) for key, value in settings.items()}
         environment = {"DISPLAY": None, **changes, **(env or {})}

@@ -48,7 +48,7 @@ producer = pv.PVTrivialProducer(registrationName="geometry")
 
 def test_pipeline_error_on_one_rank_ends_pictures_on_all(in_process, program, script):
     path = script(HEAD + 'if rank == 1: raise KeyError("no such thing")\n')
-    result = in_process(program(), scripts=path)
+    result = in_process(program(), ranks=0, scripts=path)
     assert_through(result, "rank 1", "KeyError", "no such thing", "perfield render")
     assert "mine.py" in result.stderr  # from Python's traceback
 

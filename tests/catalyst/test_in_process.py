@@ -70,7 +70,7 @@ EACH_STEP = """
 @pytest.fixture(scope="module")
 def all_kinds(in_process, program):
     """A run on two ranks with blocks of all kinds; the program has handlers, traps and an open receive."""
-    result = in_process(program(EACH_STEP, KINDS, BEFORE, "-lm"), env={"PERFIELD_FIELDS_EVERY": "1"})
+    result = in_process(program(EACH_STEP, KINDS, BEFORE, "-lm"), ranks=0, env={"PERFIELD_FIELDS_EVERY": "1"})
     assert result.returncode == 0, result.stderr
     return result
 
@@ -168,7 +168,7 @@ def test_the_steps_shown_are_the_frames_of_the_run(sparse):
 
 def test_summed_steps_are_shown_by_one_rank(in_process, program):
     choice = {"PERFIELD_SKIP_STEPS": "3", "PERFIELD_SUM_EVERY": "2"}
-    run = perfield.open(in_process(program(), 6, ranks=1, env=choice).cwd / "perfield-run")
+    run = perfield.open(in_process(program(), 6, env=choice).cwd / "perfield-run")
     assert [frame.index for frame in run.frames()] == shown_steps(run.path) == [3, 5]
 
 
@@ -211,7 +211,7 @@ def test_a_rank_that_cannot_write_does_not_hang_the_others(in_process, program):
     """
     choice = {"PERFIELD_SKIP_STEPS": "1", "PERFIELD_MEASURE_EVERY": "2"}
     rank_program = program(fill, "", "#include <signal.h>\n#include <sys/resource.h>")
-    result = in_process(rank_program, 8, ranks=1, env=choice, timeout=60)
+    result = in_process(rank_program, 8, env=choice, timeout=60)
     assert "the program is through" in result.stdout
     assert "failed in step 3" in result.stderr and "perfield tries again" in result.stderr
     run = perfield.open(result.cwd / "perfield-run")
@@ -232,7 +232,7 @@ def test_paraview_on_one_rank_shows_both_pieces(in_process, program):
       return found;
     }
     """
-    result = in_process(program(body, before=before), ranks=1, env={"PERFIELD_FIELDS_EVERY": "1"})
+    result = in_process(program(body, before=before), env={"PERFIELD_FIELDS_EVERY": "1"})
     assert result.returncode == 0, result.stderr
     assert "0 paraview 1" in result.stdout and "1 paraview 0" in result.stdout
     folder = result.cwd / "perfield-run"
@@ -242,6 +242,6 @@ def test_paraview_on_one_rank_shows_both_pieces(in_process, program):
 
 
 def test_exit_without_finalize_does_not_hang(in_process, program):
-    result = in_process(program("if (step == 2) exit(0);"), timeout=90)
+    result = in_process(program("if (step == 2) exit(0);"), ranks=0, timeout=90)
     assert extracts.pieces(result.cwd / "perfield-run", 0)
     assert THROUGH not in result.stdout

@@ -44,7 +44,7 @@ def arrays_of_a_piece(path: Path) -> set[str]:
 def test_images_only_draws_the_chosen_fields_from_the_chosen_side_and_writes_no_data(in_process, program):
     look = {"fields": "heat,compute_time_s,solve_tim_s", "camera": PLACE, "size": "400x300", "every": 2}
     with display() as number:
-        result = in_process(program(), n=2, scripts="images_only", env={"DISPLAY": number}, **look)
+        result = in_process(program(), ranks=0, scripts="images_only", env={"DISPLAY": number}, **look)
     assert result.returncode == 0, result.stderr
     assert "there is no field 'solve_tim_s' here; did you mean solve_time_s?" in result.stderr
     # Only the first rank has the machine; the other must take part in drawing it, or the program hangs.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drivers.in_paraview import in_paraview
+from drivers.in_paraview import in_paraview, in_vtk
 from known_runs.many_nodes import large_run, placed
 
 import perfield
@@ -161,7 +161,7 @@ def test_picture_without_planes_of_nodes_stays_as_it_is(layout_filter, run, scen
     assert layout_filter.hull("ring", layers) is None
 
 
-def test_all_layouts_fill_the_image_with_named_nodes_and_can_be_changed(run, scene, tmp_path):
+def test_all_layouts_fill_the_image_with_named_nodes(run, scene, tmp_path):
     PictureSeries(run, [0, 1], tmp_path / "pictures", None, scene, layout="ring").write()
     script = """
 import os, machine_picture, layouts
@@ -183,18 +183,29 @@ for layout in layouts.LAYOUTS[2:]:
     pixels = Camera(view).pixels(np.concatenate(shown))
     texts = [text.Text for text in names.proxies if getattr(text, "Text", "")]
     result[layout] = [pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist(), texts]
-made[-1].Script = made[-1].Script.replace('"torus"', '"planes"')
-made[-1].UpdatePipeline()
-layers = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
-result["chosen"] = [layers["planes"].GetNumberOfPolys(), layers["planes"].GetBounds()]
 """
-    result = in_paraview(script, tmp_path / "pictures")
+    result = in_vtk(script, tmp_path / "pictures")
     assert result.pop("written") == "ring"
-    polygons, bounds = result.pop("chosen")
-    assert polygons == 4 and bounds == pytest.approx(scene.planes.GetBounds())
     for layout, (low, high, texts) in result.items():
         assert low[0] >= 0.01 * 1280 and high[0] <= 0.77 * 1280, layout
         assert low[1] >= 0.12 * 720 and high[1] <= 0.83 * 720, layout
         assert high[0] - low[0] > 0.5 * 1280 or high[1] - low[1] > 0.5 * 720, layout
         assert set(HOSTS) <= set(texts), layout
         assert any(text.startswith("rank 7, d") for text in texts), layout
+
+
+def test_script_of_the_filter_changes_the_layout_in_paraview(run, scene, tmp_path):
+    pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
+    PictureSeries(run, [0, 1], tmp_path / "pictures", None, scene, layout="torus").write()
+    script = """
+import machine_picture
+from scene import Pictures
+pictures = Pictures.from_environment()
+picture = machine_picture._arranged(pictures.read("topology"), pictures.layout)
+picture.Script = picture.Script.replace('"torus"', '"planes"')
+picture.UpdatePipeline()
+layers = machine_picture.layout_filter.leaves(picture.GetClientSideObject().GetOutputDataObject(0))
+result = [layers["planes"].GetNumberOfPolys(), layers["planes"].GetBounds()]
+"""
+    polygons, bounds = in_paraview(script, tmp_path / "pictures")
+    assert polygons == 4 and bounds == pytest.approx(scene.planes.GetBounds())

@@ -7,13 +7,12 @@ import functools
 import itertools
 import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from drivers.in_paraview import in_paraview
+from drivers.in_paraview import in_paraview, in_vtk
 from known_runs.device_runs import kernel_s, write_device_run
 
 import perfield
@@ -33,8 +32,11 @@ view = new_view()
 view.ViewSize = (1280, 720)
 """
 SHOWN = f"""{VIEW}
-made = machine_picture.show_layers(pictures, view, "measurements", "solve_time_s")
-names = machine_picture.Names(pictures, view, "measurements", "solve_time_s", made[-1])
+layers = machine_picture.Layers(pictures, view)
+layers.colour("measurements", "solve_time_s")
+machine_picture.look(pictures, view)
+picture, displays = layers.proxies[-1], layers._displays
+names = machine_picture.Names(pictures, view, "measurements", "solve_time_s", picture)
 """
 
 
@@ -69,17 +71,14 @@ def machine_pictures(
 LOOKS = f"""{SHOWN}
 import itertools
 from labels import Camera
-sources = {{key[0]: source for key, source in pv.GetSources().items()}}
-parts = [*made[:-1], *([sources["switches"]] if "switches" in sources else [])]
-displays = [pv.GetDisplayProperties(part, view) for part in parts]
-visible = [one for one in displays if one.Visibility]
+visible = [one for one in displays.values() if one.Visibility]
 result = {{
-    "representations": [[str(one.Representation).strip("'"), one.Opacity] for one in visible],
+    "representations": [[one.Representation, one.Opacity] for one in visible],
     "colours": [list(one.ColorArrayName) for one in visible if "CELLS" in list(one.ColorArrayName)],
-    "switches": list(displays[-1].ColorArrayName),
+    "switches": list(displays["switches"].ColorArrayName) if "switches" in displays else [],
 }}
 camera = Camera(view)
-planes = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["planes"]
+planes = machine_picture.layout_filter.leaves(picture.GetClientSideObject().GetOutputDataObject(0))["planes"]
 result["spans"] = []
 for n in range(planes.GetNumberOfCells()):
     box = planes.GetCell(n).GetBounds()
@@ -119,9 +118,7 @@ def looks(tmp_path_factory):
     @functools.cache
     def look(machine: str) -> dict[str, list]:
         hosts, network = OF_MACHINES[machine]
-        return in_paraview(
-            LOOKS, machine_pictures(tmp_path_factory.mktemp("machine"), hosts, network=network)
-        )
+        return in_vtk(LOOKS, machine_pictures(tmp_path_factory.mktemp("machine"), hosts, network=network))
 
     return look
 
@@ -173,7 +170,7 @@ for field in ("device_kernel_time_s", "device_utilisation_share", "solve_time_s"
     texts = [text for text in names.proxies if getattr(text, "Text", "")]
     result[field] = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Visibility]
 """
-    shown = in_paraview(script, tmp_path / "pictures")
+    shown = in_vtk(script, tmp_path / "pictures")
     of_devices = {field: {text for text in shown[field] if text.startswith("nvidia")} for field in shown}
     several, one = kernel_s(0, 1) + kernel_s(1, 1), kernel_s(2, 1)
     assert of_devices == {
@@ -187,11 +184,11 @@ def test_picture_is_shown_without_the_layers_that_were_left_out(tmp_path):
     script = f"""{SHOWN}
 names.at(pictures.description["steps"][1]["shown_at"])
 direction = [a - b for a, b in zip(view.CameraFocalPoint, view.CameraPosition)]
-result = [sorted(key[0] for key in pv.GetSources()), direction[0] > 0]
+result = [sorted(displays), direction[0] > 0]
 """
     pictures = machine_pictures(tmp_path, ("a", "b"), network=NETWORK, without=OPTIONAL_LAYERS)
-    sources, is_from_aside = in_paraview(script, pictures)
-    assert {"ranks", "measurements"} <= set(sources) and not set(OPTIONAL_LAYERS) & set(sources)
+    shown, is_from_aside = in_vtk(script, pictures)
+    assert {"ranks", "measurements"} <= set(shown) and not set(OPTIONAL_LAYERS) & set(shown)
     assert is_from_aside, "no plane hides another"
 
 
@@ -208,23 +205,19 @@ def test_picture_fills_the_image_and_no_plane_hides_another(looks, machine):
     assert all(left[1] <= right[0] + 1 for left, right in zip(spans, spans[1:]))
 
 
-FLAT = f"""{VIEW}
-view.ViewSize = (1280, 720)
+FLAT = f"""{SHOWN}
 from labels import Camera
-made = machine_picture.show_layers(pictures, view, "measurements", "solve_time_s")
-names = machine_picture.Names(pictures, view, "measurements", "solve_time_s", made[-1])
 result = {{}}
 names._labels.show, show = lambda *given, **kept: result.update(placed=[
     [one.text, list(one.box)] for one in show(*given, **kept)]), names._labels.show
 names.at(pictures.description["steps"][1]["shown_at"])
-shown = machine_picture.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
+shown = machine_picture.layout_filter.leaves(picture.GetClientSideObject().GetOutputDataObject(0))
 camera = Camera(view)
 for layer in ("ranks", "measurements", "machine", "switches", "labels"):
     data = shown[layer]
     result[layer] = [camera.box(machine_picture._corners(data, n)) for n in range(data.GetNumberOfCells())]
 result["words"] = names._legend.Text
-sources = {{key[0]: source for key, source in pv.GetSources().items()}}
-result["tubes"] = "messages as arrows" in sources
+result["tubes"] = "messages" in displays
 pv.SaveScreenshot("flat.png", view, ImageResolution=(1280, 720))
 """
 
@@ -238,7 +231,7 @@ def test_flat_picture_shows_the_slow_rank_in_the_legends_colour_and_its_name_bes
 
     hosts, network = OF_MACHINES[machine]
     pictures = machine_pictures(tmp_path, hosts, network=network, layout="flat")
-    shown = in_paraview(FLAT, pictures)
+    shown = in_vtk(FLAT, pictures)
     [(name, label)] = shown["placed"]
     assert name.startswith(f"rank 3, {hosts[-1]}, core 3: 61 ms")
     for box in itertools.chain(*(shown[layer] for layer in ("ranks", "measurements", "machine", "switches"))):
@@ -284,21 +277,14 @@ result.append(named())
     assert sent == [], "no rank sends far more than the others"
 
 
-@pytest.fixture
-def shared_run(planted_run):
-    """A run of 4 ranks that all compute, on 2 PUs."""
-    allowed = os.sched_getaffinity(0)
-    if len(allowed) < 2:
-        pytest.skip("two PUs are needed, for four ranks to share them")
-    os.sched_setaffinity(0, set(sorted(allowed)[:2]))
-    try:
-        return perfield.open(planted_run("shared", 4, 10).cwd / "perfield-run")
-    finally:
-        os.sched_setaffinity(0, allowed)
+def test_four_ranks_on_two_pus_are_reported_on_the_first_picture(tmp_path):
+    def on_two_pus(rank, values):
+        values["cpuset"] = "0-1"
 
-
-def test_four_ranks_on_two_pus_are_reported_on_the_first_picture(shared_run, tmp_path):
-    PictureSeries(shared_run, [0, 5], tmp_path / "pictures", None, topology_scene(shared_run)).write()
+    run = twin.write_run(tmp_path / "run", change_rank=on_two_pus)
+    (run / "machine" / "node0.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
+    run = perfield.open(run)
+    PictureSeries(run, [0, 4], tmp_path / "pictures", None, topology_scene(run)).write()
     script = f"""{VIEW}
 made = machine_picture.show_layers(pictures, view, "measurements", "compute_time_s")
 names = machine_picture.Names(pictures, view, "measurements", "compute_time_s", made[-1])
@@ -308,7 +294,7 @@ shown = made[-1].GetClientSideObject().GetOutputDataObject(0)
 bars = machine_picture.layout_filter.leaves(shown)["measurements"]
 result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
-    texts, spans = in_paraview(script, tmp_path / "pictures")
+    texts, spans = in_vtk(script, tmp_path / "pictures")
     [reported] = [text for text in texts if "scheduling" in text]
     assert reported.startswith("4 ranks on 2 PUs, unbound: times include scheduling")
     widths = [right - left for left, right in spans]

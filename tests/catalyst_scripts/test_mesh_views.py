@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
-from drivers.in_paraview import in_paraview
+from drivers.in_paraview import in_paraview, in_vtk
 from known_runs import fake_run
 
 import perfield
@@ -17,7 +18,7 @@ from twins import twin
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 
-INNER = 21  # at (1, 1, 1) of 4 x 4 x 4 ranks
+INNER = 13  # at (1, 1, 1) of 3 x 3 x 3 ranks
 
 
 def written(path, run, **options):
@@ -29,10 +30,10 @@ def written(path, run, **options):
 
 @pytest.fixture(scope="module")
 def cubes(tmp_path_factory):
-    """The pictures of 4 x 4 x 4 ranks; the hot one is in the inside."""
+    """The pictures of 3 x 3 x 3 ranks; the hot one is in the inside."""
     path = tmp_path_factory.mktemp("cubes")
     run = twin.write_run(
-        path / "run", ranks=64, steps=2, blocks=(4, 4, 4), change_step=twin.one_hot_rank(INNER)
+        path / "run", ranks=27, steps=2, blocks=(3, 3, 3), change_step=twin.one_hot_rank(INNER)
     )
     return written(path, perfield.open(run))
 
@@ -53,7 +54,7 @@ chooser = Chooser(pictures, values, times, mesh_picture.sight(pictures, values))
 def chosen(pictures, field):
     """Kind, factor and words of the chosen way to show a field."""
     script = f"{CHOOSE}\nway = chooser.choose('{field}')\nresult = [way.kind, way.factor, way.words]"
-    return in_paraview(script, pictures)
+    return in_vtk(script, pictures)
 
 
 @pytest.fixture(scope="module")
@@ -65,39 +66,37 @@ for field in fields:
     way = chooser.choose(field)
     result[field] = [way.kind, way.factor, way.words]
 """
-    return in_paraview(script, cubes)
+    return in_vtk(script, cubes)
 
 
 def test_surrounded_ranks_are_hidden_until_the_pieces_are_far_enough_apart(ways):
     plain, half, apart = ways["0.0"], ways["0.5"], ways["1.0"]
     # The camera looks along (-1, 0.75, -0.6): it sees the faces where x is largest, y smallest and z largest.
-    hidden = [z * 16 + y * 4 + x for z in range(3) for y in range(1, 4) for x in range(3)]
+    hidden = [z * 9 + y * 3 + x for z in range(2) for y in range(1, 3) for x in range(2)]
     assert plain == hidden
     assert INNER in plain and INNER in half
     assert apart == []
 
 
 def test_a_hidden_rank_that_stands_out_is_shown_before_the_others(ways):
-    words = "overloaded ranks opaque, as 27 ranks would be hidden"
+    words = "overloaded ranks opaque, as 8 ranks would be hidden"
     assert ways["compute_time_s"] == ["highest", 0, words]
 
 
 @pytest.mark.parametrize("field", ["rank", "solve_count"])
 def test_pieces_move_apart_if_ranks_hide_and_none_stands_out(ways, field):
-    assert ways[field] == ["exploded", 1.0, "exploded, as 27 ranks would be hidden"]
+    assert ways[field] == ["exploded", 1.0, "exploded, as 8 ranks would be hidden"]
 
 
 def test_the_users_choice_counts(cubes, tmp_path):
+    pictures = shutil.copytree(cubes, tmp_path / "pictures")
     about = json.loads((cubes / "pictures.json").read_text())
     found = []
     for view, factor in (("plain", None), ("auto", 0.25), ("exploded", None), ("highest", None)):
-        (tmp_path / "pictures.json").write_text(json.dumps({**about, "view": view, "explode": factor}))
-        for name in ("geometry.pvd", "geometry"):
-            if not (tmp_path / name).exists():
-                (tmp_path / name).symlink_to(cubes / name)
-        found.append(chosen(tmp_path, "compute_time_s"))
+        (pictures / "pictures.json").write_text(json.dumps({**about, "view": view, "explode": factor}))
+        found.append(chosen(pictures, "compute_time_s"))
     assert found == [
-        ["plain", 0, "27 ranks are hidden"],
+        ["plain", 0, "8 ranks are hidden"],
         ["exploded", 0.25, "exploded"],
         ["exploded", 0.5, "exploded"],
         ["highest", 0, "overloaded ranks opaque"],
@@ -136,7 +135,7 @@ def test_a_rank_that_hides_only_in_a_later_mesh_is_found(tmp_path):
     run.mesh = lambda rank, version: (run.meshes if version == 1 else later)[rank]
     run.frame(1).mesh_version[:] = 2
     script = f"{CHOOSE}\nresult = sorted(chooser.hidden(0.0))"
-    assert in_paraview(script, written(tmp_path, run)) == [0]
+    assert in_vtk(script, written(tmp_path, run)) == [0]
 
 
 def test_the_gui_shows_the_exploded_view_if_ranks_would_be_hidden(cubes):
@@ -156,7 +155,7 @@ result = [shown, apart.ScaleFactor, apart.GetDataInformation().GetBounds(), read
     assert readers == ["geometry"], "one mesh is in the pipeline browser"
     assert shown == [0], "the mesh itself would hide ranks"
     assert factor == 1.0
-    assert bounds == pytest.approx([-1.5, 5.5] * 3)
+    assert bounds == pytest.approx([-1.0, 4.0] * 3)
 
 
 def test_the_gui_offers_the_exploded_view_of_a_mesh_without_hidden_ranks(tmp_path):
@@ -212,11 +211,11 @@ result["pointed at"] = []
 for factor in (0.0, 1.0):
     made = names("rank", MeshView("exploded", factor))
     sight, image = made._sight, made._sight.image(times[0], factor)
-    of_all = [sight.place(times[0], rank, factor) for rank in range(64)]
+    of_all = [sight.place(times[0], rank, factor) for rank in range(27)]
     at = [None if place is None else int(image[_pixel(place, sight._camera(factor))]) for place in of_all]
     result["pointed at"].append(at)
 """
-    return in_paraview(script, cubes)
+    return in_vtk(script, cubes)
 
 
 def test_only_the_rank_that_stands_out_carries_name_place_and_value(named):
@@ -228,19 +227,18 @@ def test_only_the_rank_that_stands_out_carries_name_place_and_value(named):
 def test_names_point_at_their_own_rank(named):
     """Not at the middle of its piece, before which another rank may lie."""
     plain, apart = named["pointed at"]
-    assert apart == list(range(64))
-    assert sum(rank is None for rank in plain) == 27
+    assert apart == list(range(27))
+    assert sum(rank is None for rank in plain) == 8
     assert all(found in (rank, None) for rank, found in enumerate(plain))
 
 
 def test_core_of_a_bound_rank_is_named(cubes, tmp_path):
     about = json.loads((cubes / "pictures.json").read_text())
     about["places"]["core"][INNER] = "core 7"
-    (tmp_path / "pictures.json").write_text(json.dumps(about))
-    for name in ("geometry.pvd", "geometry"):
-        (tmp_path / name).symlink_to(cubes / name)
+    pictures = shutil.copytree(cubes, tmp_path / "pictures")
+    (pictures / "pictures.json").write_text(json.dumps(about))
     script = f"{NAMES}\nnames('compute_time_s', MeshView()).at(times[0])\nresult = shown[0][-1][0]"
-    assert in_paraview(script, tmp_path) == f"rank {INNER}, node0, core 7: 61 ms (hidden)"
+    assert in_vtk(script, pictures) == f"rank {INNER}, node0, core 7: 61 ms (hidden)"
 
 
 def test_equal_ranks_carry_no_names(named):
@@ -267,7 +265,7 @@ for time in times:
     result.append([ranks, list(made.front.Selectors), made.front.GetDataInformation().GetNumberOfCells()])
 """
     two_blocks = ["/Root/rank_5_block_0", "/Root/rank_5_block_1"]
-    assert in_paraview(script, path) == [[[2], ["/Root/rank_2"], 27], [[5], two_blocks, 54]]
+    assert in_vtk(script, path) == [[[2], ["/Root/rank_2"], 27], [[5], two_blocks, 54]]
 
 
 def test_cells_seen_from_behind_have_no_edges_of_their_own(tmp_path):

@@ -11,7 +11,7 @@ import perfield
 from perfield import commands
 from twins import twin
 
-STEPS = 10
+STEPS = 6
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_info_shows_the_rest_whichever_byte_is_flipped(tmp_path, capsys):
     run = twin.write_run(tmp_path / "run", ranks=2, steps=3)  # a few of each kind of entry
     file = only_file(run / "stream")
     data = file.read_bytes()
-    for at in range(0, len(data), 41):
+    for at in range(0, len(data), 83):
         file.write_bytes(flipped(data, at))
         assert commands.main(["info", str(run)]) == 0, f"byte {at}"
         shown = capsys.readouterr()

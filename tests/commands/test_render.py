@@ -194,7 +194,7 @@ def test_bad_arguments_give_a_sentence(perfield_cli, run_path, arguments, words)
 def test_images_show_the_chosen_fields_and_steps(perfield_cli, run_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
-    arguments = ("--images", "--steps", "1,30", "--fields", "solve_time_s")
+    arguments = ("--images", "--steps", "1,30", "--fields", "solve_time_s", "--size", "320x240")
     result = perfield_cli("render", run_path, *arguments, env={"DISPLAY": None})
     assert result.returncode == 0, result.stderr
     assert sorted(path.name for path in (run_path / "pictures/images").glob("*.png")) == [
@@ -405,11 +405,11 @@ def test_rhythm_of_a_single_step_is_refused(perfield_cli, tmp_path):
     assert "a rhythm needs at least two; measure more steps" in result.stderr
 
 
-def slow_node(path, n_steps=600):
-    """A run on two nodes of two ranks, of which the second takes three times as long in steps 200 to 299."""
+def slow_node(path, n_steps=240):
+    """A run on two nodes of two ranks, of which the second takes three times as long in steps 80 to 119."""
     random = np.random.default_rng(0)
     lengths = 1e-3 * np.exp(0.02 * random.standard_normal((4, n_steps)))
-    lengths[2:, 200:300] *= 3
+    lengths[2:, 80:120] *= 3
     starts = 4e-3 * np.arange(n_steps)
     stamps = {rank: list(zip(starts, starts + one)) for rank, one in enumerate(lengths)}
     return rhythm_runs.write(path, stamps, mesh=True, hosts=("n1", "n2"))
@@ -417,7 +417,7 @@ def slow_node(path, n_steps=600):
 
 def test_regimes_are_on_both_pictures_where_asked_for(perfield_cli, tmp_path):
     path = slow_node(tmp_path / "run")
-    result = perfield_cli("render", path, "--regimes", "--steps", "251,401")
+    result = perfield_cli("render", path, "--regimes", "--steps", "101,161")
     assert result.returncode == 0, result.stderr
     shades = [
         list(values_by_rank(file, "regime_shade").values())
@@ -438,7 +438,7 @@ def test_default_steps_show_the_slow_regime(perfield_cli, tmp_path):
     assert perfield_cli("render", path, "--regimes-of", "step_time_s", "--topology").returncode == 0
     described = json.loads((path / "pictures/pictures.json").read_text())
     (shown,) = described["highlights"]
-    assert 200 <= shown < 300
+    assert 80 <= shown < 120
     assert shown in [step["frame"] for step in described["steps"]]
 
 

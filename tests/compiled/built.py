@@ -7,6 +7,7 @@ import fcntl
 import functools
 import hashlib
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def compiler_state(name: str) -> tuple[str, int]:
     """What changes when a compiler is replaced."""
     file = Path(shutil.which(name) or name).resolve()
     return str(file), file.stat().st_mtime_ns if file.exists() else 0
+
+
+def of_the_wheel(pattern: str) -> Path:
+    """The file below bridge/ that the wheel's build made, for this Python."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    found = next(KEPT.parent.glob(f"{tag}-{tag}-*/bridge/{pattern}"), None)
+    assert found, f"build/{tag}-{tag}-*/bridge/{pattern} does not exist; `make build` makes it"
+    return found
 
 
 def built(name: str, key: object, build: Callable[[Path], None]) -> Path:

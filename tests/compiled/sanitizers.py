@@ -39,10 +39,10 @@ def has_sanitizer(sanitizers: str, folder: Path) -> bool:
     return bool(started) and started.returncode == 0
 
 
-def compiled(files: Sequence[Path], sanitizers: str, *, optimised: bool = True) -> list[Path]:
+def compiled(files: Sequence[Path], sanitizers: str) -> list[Path]:
     """The objects of these files, each compiled once (tests/compiled/built.py)."""
     flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
-    words = [*_words(sanitizers), *([] if optimised else ["-O0"]), *flags]
+    words = [*_words(sanitizers), *flags]
     headers = [state_of(BRIDGE, pattern) for pattern in ("**/*.h*", "**/*.def")]
 
     def compile_one(file: Path) -> Path:

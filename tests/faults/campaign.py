@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,10 +19,13 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER.parent)]
+from compiled.built import built, compiler_state, state_of  # noqa: E402
 from conftest import kill_session  # noqa: E402
 from conftest import start_command as start  # noqa: E402
 
-BIN = Path(sys.executable).parent
+from perfield.commands.paths import all_paths  # noqa: E402
+
+PATHS = all_paths()
 
 
 def options(about: str | None) -> argparse.Namespace:
@@ -50,20 +54,22 @@ def verdict(what: str, tried: str, result: str, target: str, holds: bool) -> Non
 
 
 def compiled(source: str, folder: Path, *flags: str, compiler: str = "mpicc") -> Path:
-    """Compiles programs/<source> against the installed perfield.h; returns the program in `folder`.
+    """Compiles programs/<source> against the installed perfield.h, once; returns a copy of it in `folder`.
 
     A source in C is -std=gnu11, in C++ -std=c++17. flags : more words for the compiler; for a library to
     preload they are "-shared", "-fPIC".
     """
     path = FOLDER / "programs" / source
-    to = folder / (f"{path.stem}.so" if "-shared" in flags else path.stem)
-    cflags = subprocess.run(
-        [BIN / "perfield", "setup", "paths", "--cflags"], capture_output=True, text=True, check=True
-    ).stdout.split()
     standard = "-std=gnu11" if path.suffix == ".c" else "-std=c++17"
-    words = [compiler, "-O1", "-g", "-Wall", standard, *cflags, path, "-o", to, *flags]
-    subprocess.run(list(map(str, words)), check=True)
-    return to
+    words = [compiler, "-O1", "-g", "-Wall", standard, *PATHS["cflags"].split(), str(path), *flags]
+
+    def compile_in(kept: Path) -> None:
+        subprocess.run([*words, "-o", str(kept / "program")], check=True)
+
+    headers = [state_of(Path(word[2:]), "**/*.h*") for word in words if word.startswith("-I")]
+    key = words, path.read_text(), headers, compiler_state(compiler)
+    to = folder / (f"{path.stem}.so" if "-shared" in flags else path.stem)
+    return Path(shutil.copy(built(path.stem, key, compile_in) / "program", to))
 
 
 def finish(process: subprocess.Popen, timeout: float) -> subprocess.CompletedProcess:

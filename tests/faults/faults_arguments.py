@@ -16,6 +16,8 @@ from pathlib import Path
 
 from argument_programs import BINDINGS, program
 from campaign import FOLDER, finish, options, start, verdict
+from compiled.built import built, compiler_state, state_of
+from conftest import resting
 
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 SHORT = (("openmpi", "mpi_f08"), ("mpich", "c"))
@@ -23,18 +25,23 @@ SHARED = FOLDER / "programs" / "arguments.c"
 LONGEST_S = 60  # a run takes seconds
 
 
-def built(mpi: str, binding: str, text: str, folder: Path) -> Path:
-    """Compiles a program for that MPI."""
-    source = folder / ("calls.c" if binding == "c" else "calls.f90")
-    source.write_text(text)
-    if binding == "c":
-        words = [f"mpicc.{mpi}", "-w", f"-I{SHARED.parent}", source]
-    else:
-        subprocess.run([f"mpicc.{mpi}", "-w", "-c", SHARED, "-o", folder / "shared.o"], check=True)
-        words = [f"mpif90.{mpi}", "-w", "-ffree-line-length-none", "-fallow-argument-mismatch", source]
-        words.append(folder / "shared.o")
-    subprocess.run([*words, "-o", folder / "calls"], check=True)
-    return folder / "calls"
+def compiled(mpi: str, binding: str, text: str) -> Path:
+    """Compiles a program for that MPI, once."""
+    compiler = f"mpicc.{mpi}" if binding == "c" else f"mpif90.{mpi}"
+
+    def compile_in(folder: Path) -> None:
+        source = folder / ("calls.c" if binding == "c" else "calls.f90")
+        source.write_text(text)
+        if binding == "c":
+            words = [compiler, "-w", f"-I{SHARED.parent}", source]
+        else:
+            subprocess.run([f"mpicc.{mpi}", "-w", "-c", SHARED, "-o", folder / "shared.o"], check=True)
+            words = [compiler, "-w", "-ffree-line-length-none", "-fallow-argument-mismatch", source]
+            words.append(folder / "shared.o")
+        subprocess.run([*words, "-o", folder / "calls"], check=True)
+
+    key = text, SHARED.read_text(), state_of(SHARED.parent, "*.h"), compiler_state(compiler)
+    return built("calls", key, compile_in) / "calls"
 
 
 @dataclass
@@ -43,16 +50,17 @@ class Outcome:
     stopped_at: int | None  # the case with which the program ended or hung
 
 
-def tried(mpi: str, path: Path, refusing: bool, measured: bool, skip: set[int]) -> Outcome:
+def tried(mpi: str, path: Path, place: Path, refusing: bool, measured: bool, skip: set[int]) -> Outcome:
     """Runs the cases that MPI may refuse on one rank, or the others on three."""
-    folder = path.parent / ("measured" if measured else "bare")
+    folder = place / ("measured" if measured else "bare")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "skip").write_text("".join(f"{case}\n" for case in sorted(skip)))
     n = 1 if refusing else 3
     words = [f"mpirun.{mpi}", *(["--oversubscribe"] if mpi == "openmpi" else []), "-n", n]
     words += ["perfield-exec"] if measured else []
-    process = start([*words, path], folder, {"REFUSING": "1" if refusing else None})
+    env = {"REFUSING": "1" if refusing else None, "LD_PRELOAD": str(resting())}
+    process = start([*words, path], folder, env)
     with contextlib.suppress(subprocess.TimeoutExpired):
         finish(process, LONGEST_S if measured else LONGEST_S / 4)
     progress = [(folder / f"progress.{rank}").read_text().split()[0] for rank in range(n)]
@@ -67,15 +75,15 @@ def tried(mpi: str, path: Path, refusing: bool, measured: bool, skip: set[int]) 
 
 def compared(mpi: str, binding: str, folder: Path) -> None:
     text, said = program(binding)
-    path = built(mpi, binding, text, folder)
+    path = compiled(mpi, binding, text)
     n_cases, ended, others = 0, [], []
     for refusing in (True, False):
         skip: set[int] = set()  # cases with which the program ends without perfield, too
-        bare = tried(mpi, path, refusing, False, skip)
+        bare = tried(mpi, path, folder, refusing, False, skip)
         while bare.stopped_at is not None:
             skip.add(bare.stopped_at)
-            bare = tried(mpi, path, refusing, False, skip)
-        measured = tried(mpi, path, refusing, True, skip)
+            bare = tried(mpi, path, folder, refusing, False, skip)
+        measured = tried(mpi, path, folder, refusing, True, skip)
         n_cases += len({line.split()[1] for line in bare.lines})
         if measured.stopped_at is not None:
             ended.append(said[measured.stopped_at])

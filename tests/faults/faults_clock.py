@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from campaign import compiled, options, ranks, run, verdict
+from conftest import resting
 from progress import Progress, wrong_counts
 
 import perfield
@@ -29,7 +30,7 @@ def main() -> int:
             inside.mkdir()
             progress = Progress(inside / "progress", N_RANKS)
             # The launcher's own clock stays: only the ranks load the shim.
-            measured = ["env", f"LD_PRELOAD={shim}", "perfield-exec", program]
+            measured = ["env", f"LD_PRELOAD={shim}:{resting()}", "perfield-exec", program]
             words = ranks(N_RANKS, *measured, STEPS, 1000, progress.path, measured=False)
             before = time.monotonic()
             result = run(words, inside, {"PERFIELD_CLOCK": clock})

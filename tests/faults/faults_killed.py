@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from campaign import compiled, finish, options, ranks, start, verdict
+from conftest import resting
 from progress import Progress, wrong_counts
 
 import perfield
@@ -45,7 +46,7 @@ def main() -> int:
         def trials(n: int, env: dict) -> list[tuple[Progress, perfield.Run]]:
             found = []
             for trial in range(n):
-                inside = folder / f"{env.get('LD_PRELOAD', '') != ''}-{trial}"
+                inside = folder / f"{len(env)}-{trial}"
                 inside.mkdir()
                 moment = choose.randrange(200), choose.randrange(N_RANKS), choose.uniform(0, 0.004)
                 progress = killed_run(program, inside, *moment, env)
@@ -54,7 +55,7 @@ def main() -> int:
 
         n = 3 if given.short else 100
         lost = wrong = closed = 0
-        for progress, run in trials(n, {"PERFIELD_FLUSH_SECONDS": "0"}):
+        for progress, run in trials(n, {"PERFIELD_FLUSH_SECONDS": "0", "LD_PRELOAD": str(resting())}):
             for rank in range(N_RANKS):
                 missing, others = wrong_counts(run, rank, progress.closed(rank))
                 closed += progress.closed(rank)
@@ -71,7 +72,7 @@ def main() -> int:
         n = 2 if given.short else 30
         longest = most_bytes = 0.0
         gathered = wrong = 0
-        for progress, run in trials(n, {"LD_PRELOAD": str(slow)}):
+        for progress, run in trials(n, {"LD_PRELOAD": f"{slow}:{resting()}"}):
             written = sum(path.stat().st_size for path in (run.path / "stream").glob("*.pf"))
             seen = sum(int(frame.present.sum()) for frame in run.frames())
             for rank in range(N_RANKS):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from campaign import compiled, finish, options, ranks, start, verdict
+from conftest import resting
 from progress import Progress, wrong_counts
 
 import perfield
@@ -24,7 +25,8 @@ STOPPED_S = 3.0
 def stopped_run(program: Path, folder: Path, step: int, victim: int) -> perfield.Run:
     """Stops a rank for 3 s once it has closed so many steps; returns the finished run."""
     progress = Progress(folder / "progress", N_RANKS)
-    process = start(ranks(N_RANKS, program, STEPS, 2000, progress.path), folder)
+    words = ranks(N_RANKS, program, STEPS, 2000, progress.path)
+    process = start(words, folder, {"LD_PRELOAD": str(resting())})
     try:
         assert progress.send(victim, signal.SIGSTOP, step, process)
         time.sleep(STOPPED_S)

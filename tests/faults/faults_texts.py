@@ -154,11 +154,11 @@ def read_index(folder: Path) -> None:
 # --- the campaign -------------------------------------------------------------------------------------------
 
 KINDS = (
-    ("mutated perfield.toml", make_toml, read_toml, (), 300, 40_000),
-    ("mutated run.json", make_json, read_json, (RunError,), 100, 10_000),
-    ("mutated hwloc XML", make_xml, read_xml, (topology.MachineError,), 300, 50_000),
-    ("mutated descriptions of networks", make_network, read_network, (), 500, 50_000),
-    ("mutated index files", make_index, read_index, (RunError,), 40, 2_000),
+    ("mutated perfield.toml", make_toml, read_toml, (), 100, 40_000),
+    ("mutated run.json", make_json, read_json, (RunError,), 40, 10_000),
+    ("mutated hwloc XML", make_xml, read_xml, (topology.MachineError,), 100, 50_000),
+    ("mutated descriptions of networks", make_network, read_network, (), 200, 50_000),
+    ("mutated index files", make_index, read_index, (RunError,), 20, 2_000),
 )
 
 

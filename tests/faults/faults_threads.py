@@ -6,11 +6,10 @@ The short form has fewer events and no ThreadSanitizer, since that takes minutes
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 
-from campaign import BIN, FOLDER, compiled, options, run, verdict
+from campaign import FOLDER, PATHS, compiled, options, run, verdict
 from compiled.sanitizers import BRIDGE, MEASURING, linked, sources
 from compiled.sanitizers import compiled as sanitized
 
@@ -40,9 +39,8 @@ def main() -> None:
         folder = Path(place)
         source = FOLDER / "programs" / "threads.cpp"
         if given.short:
-            libs = [BIN / "perfield", "setup", "paths", "--libs"]
-            words = subprocess.run(libs, capture_output=True, text=True, check=True).stdout.split()
-            program = compiled("threads.cpp", folder, "-pthread", f"-I{BRIDGE}", *words, compiler="g++")
+            words = "-pthread", f"-I{BRIDGE}", *PATHS["libs"].split()
+            program = compiled("threads.cpp", folder, *words, compiler="g++")
         else:
             objects = sanitized(sources(*MEASURING), "thread")
             program = linked(source, objects, "thread", folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drivers.in_paraview import in_paraview
+from drivers.in_paraview import in_vtk
 from known_runs.many_nodes import SLOW_S, USUAL_S, large_run, placed
 
 from perfield.output.image_plan import plan_images
@@ -74,7 +74,7 @@ def shown(path: Path) -> dict[tuple[str, str], Shown]:
     from matplotlib import colormaps
 
     found = {}
-    for folder, labels in in_paraview(DRAW, path).items():
+    for folder, labels in in_vtk(DRAW, path).items():
         about = json.loads((path / folder / "pictures.json").read_text())
         low, high = about["layers"]["topology/measurements"]["arrays"]["compute_time_s"]["scale"]
         expected = colormaps["viridis"]((SLOW_S - low) / (high - low))[:3]

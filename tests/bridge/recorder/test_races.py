@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from compiled.built import of_the_wheel
 from compiled.sanitizers import MEASURING, compiled, has_sanitizer, linked, sources
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -35,11 +36,11 @@ def test_threads_and_step_ends_have_no_data_race(sanitized, execute, tables):
 
 @pytest.fixture(scope="module")
 def linked_plainly(tmp_path_factory):
-    """Links a program with the recorder."""
+    """Links a program with the recorder of the wheel."""
     folder = tmp_path_factory.mktemp("recorder")
-    objects = compiled(sources("recorder"), "")
-    objects += compiled(sources("platform", "format", "configuration"), "", optimised=False)
-    return lambda program: linked(PROGRAMS / f"{program}.cpp", objects, "", folder)
+    rooms = "recorder", "format", "configuration", "platform"  # each uses those after it
+    libraries = [of_the_wheel(f"{room}/*.a") for room in rooms]
+    return lambda program: linked(PROGRAMS / f"{program}.cpp", libraries, "", folder)
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from compiled.built import built, compiler_state, state_of
+from compiled.built import built, compiler_state, of_the_wheel, state_of
 from compiled.files_of_programs import BEFORE
 
 import perfield
@@ -223,19 +223,13 @@ def listener(programs) -> Path:
 
 @pytest.fixture(scope="session")
 def generate(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess]:
-    """generate(functions, table=None): runs the generator of the wrappers, built for the tests.
+    """generate(functions, table=None): runs the generator of the wrappers.
 
     functions : what mpi.h is to declare. table : folder of the tables, those of perfield unless
     given. The finished process has `out`, a dict of the written files' names and texts.
     """
     folder = tmp_path_factory.mktemp("generate")
-    sources = sorted((PMPI / "generate").glob("*.cpp"))
-
-    def compile_in(built_in: Path) -> None:
-        subprocess.run(["g++", "-std=c++17", *sources, "-o", built_in / "generate"], check=True)
-
-    key = state_of(PMPI / "generate"), compiler_state("g++")
-    program = built("generate", key, compile_in) / "generate"
+    program = of_the_wheel("sources/pmpi/perfield_generate")
 
     def run(functions: Iterable[str], table: Path = PMPI / "table") -> subprocess.CompletedProcess:
         header, out = folder / "mpi.h", folder / "out"

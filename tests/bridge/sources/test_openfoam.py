@@ -7,6 +7,7 @@ import importlib.util
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,8 @@ REGIONS = {
         "chemistry::solve": 1,
     },
 }
-END_TIMES = {"icoFoam": "0.06", "interFoam": "0.05", "reactingFoam": "6e-5"}  # after some 12 steps
+END_TIMES = {"icoFoam": "0.03", "interFoam": "0.025", "reactingFoam": "3e-5"}  # after some 6 steps
+N_RANKS = 2
 # Lines of a solver's log that differ between runs.
 FLEETING = re.compile(r"^(ExecutionTime|Date|Time +:|PID|Case|Host|Exec|Build|\"|\(|\)|\d)|clockTime")
 
@@ -69,11 +71,9 @@ def measured(request, cases, mpirun, bin_dir, tmp_path_factory):
     solver, logs = request.param, []
     for command in ([solver], [bin_dir / "perfield-exec", solver]):
         folder = tmp_path_factory.mktemp(solver) / "case"
-        cases.prepare(cases.CASES[solver], folder)
+        cases.prepare(cases.CASES[solver], folder, N_RANKS)
         cases.set_entry(folder / "system/controlDict", "endTime", END_TIMES[solver])
-        result = mpirun(
-            cases.N_RANKS, *command, "-parallel", cwd=folder, env=cases.environment(), timeout=300
-        )
+        result = mpirun(N_RANKS, *command, "-parallel", cwd=folder, env=cases.environment(), timeout=300)
         assert result.returncode == 0, result.stderr
         logs.append(result.stdout)
     return solver, *logs, perfield.open(folder / "perfield-run")
@@ -85,14 +85,14 @@ def times(log: str) -> list[float]:
 
 def test_each_solver_step_is_a_frame_with_its_time(measured):
     _, _, log, run = measured
-    assert len(times(log)) > 10
+    assert len(times(log)) > 4
     np.testing.assert_array_equal([frame.time for frame in run.frames()], times(log))
     assert [frame.label for frame in run.frames()] == list(range(1, len(run) + 1))
 
 
 def test_all_ranks_are_in_every_frame(measured):
     *_, run = measured
-    assert run.n_ranks == 4
+    assert run.n_ranks == N_RANKS
     assert all(frame.present.all() for frame in run.frames())
 
 
@@ -124,7 +124,7 @@ def test_run_names_the_hook_as_a_source(measured):
 def test_serial_solver_is_measured_as_rank_0_of_1(cases, mpirun, bin_dir, tmp_path):
     import perfield
 
-    cases.prepare(cases.CASES["icoFoam"], tmp_path / "case")
+    cases.prepare(replace(cases.CASES["icoFoam"], decompose="true"), tmp_path / "case")
     command = [bin_dir / "perfield-exec", "icoFoam"]
     result = mpirun(1, *command, cwd=tmp_path / "case", env=cases.environment())
     assert result.returncode == 0, result.stderr
@@ -133,8 +133,9 @@ def test_serial_solver_is_measured_as_rank_0_of_1(cases, mpirun, bin_dir, tmp_pa
 
 
 def test_programs_without_a_time_loop_get_no_warning(cases, mpirun, bin_dir, tmp_path):
-    cases.prepare(cases.CASES["icoFoam"], tmp_path / "case")
-    for n, words in ((1, ["blockMesh"]), (1, ["decomposePar", "-force"]), (4, ["checkMesh", "-parallel"])):
+    bare = replace(cases.CASES["icoFoam"], before=[], decompose="true")
+    cases.prepare(bare, tmp_path / "case", N_RANKS)
+    for n, words in ((1, ["blockMesh"]), (1, ["decomposePar"]), (N_RANKS, ["checkMesh", "-parallel"])):
         command = [bin_dir / "perfield-exec", *words]
         result = mpirun(n, *command, cwd=tmp_path / "case", env=cases.environment())
         assert result.returncode == 0, result.stderr
@@ -157,11 +158,14 @@ def test_cells_follow_the_refinement_of_the_mesh(cases, mpirun, bin_dir, tmp_pat
     import perfield
 
     case = tmp_path / "case"
-    cases.prepare(cases.CASES["damBreakWithObstacle"], case)
+    known = cases.CASES["damBreakWithObstacle"]
+    coarse = {r"hex \(0 1 2 3 4 5 6 7\)": "(16 16 16) simpleGrading (1 1 1)\n)"}
+    changes = {**known.changes, "system/blockMeshDict": coarse}
+    cases.prepare(replace(known, changes=changes), case, N_RANKS)
     cases.set_entry(case / "system/controlDict", "endTime", "0.002")
     cases.set_entry(case / "system/controlDict", "writeInterval", "1")
     command = [bin_dir / "perfield-exec", "interFoam", "-parallel"]
-    result = mpirun(cases.N_RANKS, *command, cwd=case, env=cases.environment(), timeout=300)
+    result = mpirun(N_RANKS, *command, cwd=case, env=cases.environment(), timeout=300)
     assert result.returncode == 0, result.stderr
     run = perfield.open(case / "perfield-run")
     frames = list(run.frames())
@@ -170,22 +174,21 @@ def test_cells_follow_the_refinement_of_the_mesh(cases, mpirun, bin_dir, tmp_pat
         assert frame.values["cells"].tolist() == cells_on_disk(run, frame)
     refined = [int(n) for n in re.findall(r"(?m)^Refined from \d+ to (\d+) cells", result.stdout)]
     assert frames[-1].values["cells"].sum() in refined
-    assert frames[-1].values["cells"].sum() > 32**3
+    assert frames[-1].values["cells"].sum() > 16**3
 
 
 def test_collated_regions_are_found_by_the_case_option(cases, mpirun, bin_dir, tmp_path):
     import perfield
 
     case = tmp_path / "cases/heater"
-    cases.prepare(cases.CASES["multiRegionHeater"], case)
-    cases.set_entry(case / "system/controlDict", "endTime", "0.02")
-    for piece in case.glob("processor*"):
-        shutil.rmtree(piece)
+    cases.prepare(replace(cases.CASES["multiRegionHeater"], decompose="true"), case, N_RANKS)
+    for entry in ("endTime", "writeInterval"):
+        cases.set_entry(case / "system/controlDict", entry, "0.01")
     collated = ["-fileHandler", "collated", "-case", "cases/heater"]
     result = mpirun(1, "decomposePar", "-allRegions", *collated, cwd=tmp_path, env=cases.environment())
     assert result.returncode == 0, result.stderr
     command = [bin_dir / "perfield-exec", "chtMultiRegionFoam", "-parallel", *collated]
-    result = mpirun(cases.N_RANKS, *command, cwd=tmp_path, env=cases.environment(), timeout=300)
+    result = mpirun(N_RANKS, *command, cwd=tmp_path, env=cases.environment(), timeout=300)
     assert result.returncode == 0, result.stderr
     run = perfield.open(tmp_path / "perfield-run")
     frame = run.frame(-1)

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import WITH_ONE_MPI
 
 import perfield
 
+pytestmark = WITH_ONE_MPI
 HERE = Path(__file__).resolve().parent
 PATTERN = HERE.parents[2] / "testcase/patterns/multigrid.F90"
 HOST = HERE / "scorep_host/functions_host.c"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program with its own adaptor for ParaView's legacy Catalyst and a pipeline in C++, which prints
-// what it gets; neither knows of perfield. legacy WHAT [SCRIPT ...]
+// what it gets; neither knows of perfield. legacy CASE[,CASE ...] [SCRIPT ...]
+// Each case is five steps.
 #include <mpi.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <vtkCPInputDataDescription.h>
 #include <vtkCPPipeline.h>
 #include <vtkCPProcessor.h>
+#include <vtkCPPythonPipeline.h>
 #include <vtkCellData.h>
 #include <vtkCompositeDataIterator.h>
 #include <vtkCompositeDataSet.h>
@@ -24,14 +26,12 @@
 #include <vtkSmartPointer.h>
 #include <vtkTable.h>
 #include <vtkUnstructuredGrid.h>
-#ifdef WITH_PYTHON
-#include <vtkCPPythonPipeline.h>
-#endif
 
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -169,24 +169,12 @@ static void output(vtkCPProcessor* processor, int step) {
   if (grid && grid->GetPointData()->GetNumberOfArrays() != before) puts("arrays were left");
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  what = argv[1];
-  vtkCPProcessor* processor = vtkCPProcessor::New();
-  processor->Initialize();
-  vtkNew<Probe> probe;
-  processor->AddPipeline(probe);
-#ifdef WITH_PYTHON
-  for (int i = 2; i < argc; ++i)
-    if (auto pipeline = vtkCPPythonPipeline::CreateAndInitializePipeline(argv[i], 2))
-      processor->AddPipeline(pipeline);
-#endif
-  for (int step = 0; step < 5; ++step) {
+static void five_steps(vtkCPProcessor* processor, int first) {
+  for (int step = first; step < first + 5; ++step) {
     volatile double sum = 0;
     for (int i = 0; i < 200000; ++i) sum = sum + std::sqrt(double(i));
     MPI_Barrier(MPI_COMM_WORLD);
-    if (what == "fork" && step == 3) {
+    if (what == "fork" && step == first + 3) {
       fflush(stdout);
       const pid_t child = fork();
       if (!child) {
@@ -197,6 +185,23 @@ int main(int argc, char** argv) {
       waitpid(child, nullptr, 0);
     }
     if (what != "some" || rank_ == 0) output(processor, step);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  vtkCPProcessor* processor = vtkCPProcessor::New();
+  processor->Initialize();
+  vtkNew<Probe> probe;
+  processor->AddPipeline(probe);
+  for (int i = 2; i < argc; ++i)
+    if (auto pipeline = vtkCPPythonPipeline::CreateAndInitializePipeline(argv[i], 2))
+      processor->AddPipeline(pipeline);
+  std::istringstream cases(argv[1]);
+  for (int first = 0; std::getline(cases, what, ','); first += 5) {
+    printf("case %s\n", what.c_str());
+    five_steps(processor, first);
   }
   processor->Finalize();
   processor->Delete();
