@@ -80,10 +80,11 @@ CAMERA_HELP = """\
 of images and films: auto, front, side, top or iso; "position;focus;up", as in "4 3 2; 0 0 0; 0 0 1";
 topology:front is for the machine alone (auto)"""
 LEAST_EXPLAINED = 0.5  # of the time in MPI calls that may wait, as for the finding "late rank"
-VIEWS = ("auto", "plain", "exploded", "highest")
+VIEWS = ("auto", "plain", "exploded", "highest", "cut")
 VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; highest, the highest ranks opaque
-before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
+before the others, which are translucent; cut, along a plane; auto (default): plain unless ranks
+would be hidden, and fields of the simulation cut"""
 LAYOUT_HELP = """\
 how images and `perfield open` arrange the nodes of the machine: flat (default), each part below
 what holds it; planes, one behind the other; ring; double-ring, nodes outside and messages inside;
