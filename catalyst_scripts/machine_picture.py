@@ -16,6 +16,7 @@ from arrows import LINES, in_lines, show_arrows
 from colours import CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from drawing import IN_PARAVIEW, pv
 from flat_layout import AREA as FLAT_AREA
+from flat_layout import WORDS
 from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import direction, has_letters
@@ -598,7 +599,7 @@ def names_of(block: Any, field: str) -> dict[int, str] | None:
         values = leaf.GetCellData().GetArray(field)
         if texts is not None and values is not None:
             used = {int(values.GetValue(cell)) for cell in range(values.GetNumberOfTuples())}
-            return {value: texts.GetValue(value) for value in sorted(used)}
+            return {value: WORDS.get(texts.GetValue(value), texts.GetValue(value)) for value in sorted(used)}
     return None
 
 
