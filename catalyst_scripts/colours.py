@@ -51,8 +51,9 @@ def colour(
 
     about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
     every step. Where a few values go far beyond the others, the scale ends before them; they are orange, as
-    the legend shows. A value that is the same everywhere has one colour and one number. names : the meaning
-    of a category's numbers. own_scale : both ends of the colours of a step that has its own.
+    the legend shows. A value that is the same everywhere has one colour and one number. Of a category with
+    few numbers, the legend has those that occur. names : the meaning of a category's numbers. own_scale :
+    both ends of the colours of a step that has its own.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
@@ -70,7 +71,8 @@ def colour(
     scale, unit = unit_of(about)
     if category:
         high = most
-        marks = {number: names[number] if names else str(number) for number in few}
+        occur = about.get("values", few) if few is numbers else few
+        marks = {number: names[number] if names else str(number) for number in few if number in occur}
         marks |= {number: "peer unknown" for number in unknown}
     elif is_constant:
         marks = {most: f"{amount(most * scale)} everywhere"}
@@ -81,7 +83,8 @@ def colour(
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:
         chosen = _shades(numbers) if field == SHADES else PALETTE
-        indexed = [*chosen[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]
+        indexed = [rgb for number, rgb in zip(few if category else marks, chosen) if number in marks]
+        indexed += [UNKNOWN for _ in unknown]
         table.IndexedColors = [part for rgb in indexed for part in rgb]
     else:
         table.ApplyPreset(PRESETS[colour_map(field)], True)

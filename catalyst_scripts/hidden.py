@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import vtkmodules.vtkRenderingOpenGL2  # noqa: F401  draws
+from cuts import Plane, cut_of
 from mesh_values import OFFSET, MeshValues, pieces_of
+from mesh_views import MeshView
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkUnsignedCharArray
 from vtkmodules.vtkCommonDataModel import vtkPolyData
@@ -24,30 +26,29 @@ from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper, vtkRenderer
 SHOWN = 0.05
 SMALL = 12.0  # square pixels; smaller pieces are not tested
 HEIGHT = 450  # pixels
+PLAIN = MeshView()
 
 
 class Sight:
     """What the camera of images sees of the mesh, step by step.
 
-    camera : for the factor of an exploded view, an object with ParaView's properties of a view: ViewSize,
+    camera : for a way to show the mesh, an object with ParaView's properties of a view: ViewSize,
     CameraPosition, CameraFocalPoint, CameraViewUp and CameraParallelScale.
     """
 
-    def __init__(self, values: MeshValues, camera: Callable[[float], Any]):
+    def __init__(self, values: MeshValues, camera: Callable[[MeshView], Any]):
         self._values, self._camera = values, camera
         self._surfaces: tuple[Any, Surfaces] | None = None
         self._images: dict[Any, np.ndarray] = {}
         self._hidden: dict[Any, set[int]] = {}
 
-    def hidden(self, time: float, factor: float = 0.0) -> set[int]:
-        """The ranks that show too little in the mesh exploded by a factor."""
-        key = (self._values.at(time).shape, factor)
+    def hidden(self, time: float, way: MeshView = PLAIN) -> set[int]:
+        """The ranks that show too little in the mesh, plain or exploded."""
+        key = (self._values.at(time).shape, way.factor)
         if key not in self._hidden:
             moment = self._values.at(time)
-            seen = np.bincount(
-                self.image(time, factor).ravel() + 1, minlength=max(moment.boxes, default=0) + 2
-            )
-            areas = {rank: _box_area(box, self._camera(factor)) for rank, box in moment.boxes.items()}
+            seen = np.bincount(self.image(time, way).ravel() + 1, minlength=max(moment.boxes, default=0) + 2)
+            areas = {rank: _box_area(box, self._camera(way)) for rank, box in moment.boxes.items()}
             self._hidden[key] = {
                 rank
                 for rank, area in areas.items()
@@ -55,41 +56,41 @@ class Sight:
             }
         return self._hidden[key]
 
-    def image(self, time: float, factor: float = 0.0, only: Collection[int] = ()) -> np.ndarray:
+    def image(self, time: float, way: MeshView = PLAIN, only: Collection[int] = ()) -> np.ndarray:
         """The rank at each pixel, (height, width) from the lower left; -1 where there is none.
 
         only : the ranks to draw; empty for all.
         """
-        shape = self._values.at(time).shape
-        key = (shape, factor, tuple(only))
+        of = (self._values.at(time).shape, way.plane)
+        key = (*of, way.factor, tuple(only))
         if key not in self._images:
-            if self._surfaces is None or self._surfaces[0] != shape:
-                self._surfaces = (shape, Surfaces(self._values.data(time)))
-            self._images[key] = self._surfaces[1].drawn(self._camera(factor), factor, only)
+            if self._surfaces is None or self._surfaces[0] != of:
+                self._surfaces = (of, Surfaces(self._values.data(time), way.plane))
+            self._images[key] = self._surfaces[1].drawn(self._camera(way), way.factor, only)
         return self._images[key]
 
-    def place(self, time: float, rank: int, factor: float = 0.0, only: Collection[int] = ()) -> Any:
+    def place(self, time: float, rank: int, way: MeshView = PLAIN, only: Collection[int] = ()) -> Any:
         """A point (3,) that the camera sees well within a rank's piece; None if it sees none of the rank."""
-        found = _inmost(self.image(time, factor, only) == rank)
-        return None if found is None else _point(found, self._camera(factor))
+        found = _inmost(self.image(time, way, only) == rank)
+        return None if found is None else _point(found, self._camera(way))
 
     def covers(self, time: float, point: np.ndarray, only: Collection[int]) -> bool:
         """Whether the pieces of some ranks lie at the pixel of a point (3,)."""
-        row, column = _pixel(point, self._camera(0.0))
-        image = self.image(time, 0.0, only)
+        row, column = _pixel(point, self._camera(PLAIN))
+        image = self.image(time, PLAIN, only)
         return 0 <= row < image.shape[0] and 0 <= column < image.shape[1] and image[row, column] >= 0
 
 
 class Surfaces:
-    """The surfaces of all pieces at one time. data : the geometry picture, with one block per piece."""
+    """The surfaces of all pieces at one time, or what a plane shows of them.
 
-    def __init__(self, data: Any):
+    data : the geometry picture, with one block per piece.
+    """
+
+    def __init__(self, data: Any, plane: Plane | None = None):
         self._pieces: list[tuple[int, vtkPolyData]] = []
         for rank, _, piece in pieces_of(data):
-            surface = vtkGeometryFilter()
-            surface.SetInputData(piece)
-            surface.Update()
-            found = surface.GetOutput()
+            found = cut_of(piece, plane) if plane else _surface(piece)
             if found.GetNumberOfPolys():
                 bare = vtkPolyData()
                 bare.SetPoints(found.GetPoints())
@@ -114,6 +115,13 @@ class Surfaces:
             offsets = vtk_to_numpy(whole.GetPointData().GetArray(OFFSET))
             whole.GetPoints().SetData(numpy_to_vtk(points + factor * offsets, deep=True))
         return _drawn(whole, camera, width)
+
+
+def _surface(piece: Any) -> vtkPolyData:
+    surface = vtkGeometryFilter()
+    surface.SetInputData(piece)
+    surface.Update()
+    return surface.GetOutput()
 
 
 def _colours(number: int, size: int) -> vtkUnsignedCharArray:

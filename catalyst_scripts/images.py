@@ -40,9 +40,11 @@ class Mesh:
         own = [image for image in images if image["layer"] == "geometry" and image["focus"] is None]
         times = sorted({step["shown_at"] for image in own for step in image["steps"]})
         self._pictures = pictures
-        self._values = MeshValues(pictures, list(dict.fromkeys(image["field"] for image in own)))
+        fields = list(dict.fromkeys(image["field"] for image in own))
+        measured = next((name for name in fields if measures_ranks(pictures, name)), "compute_time_s")
+        self._values = MeshValues(pictures, [*fields, measured])
         self._sight = mesh_picture.sight(pictures, self._values)
-        self._chooser = Chooser(pictures, self._values, times, self._sight)
+        self._chooser = Chooser(pictures, self._values, times, self._sight, measured)
 
     def way(self, field: str) -> MeshView:
         """The way to show a field."""
@@ -145,8 +147,12 @@ class Scene:
 
     def _named(self, field: str) -> str:
         """The field whose highest ranks carry names; "" where it does not measure ranks."""
-        is_measured = field not in CATEGORIES and field not in self._pictures.description["own_fields"]
-        return field if is_measured else ""
+        return field if measures_ranks(self._pictures, field) else ""
+
+
+def measures_ranks(pictures: Pictures, field: str) -> bool:
+    """Whether a field is neither a name of something nor the simulation's own."""
+    return field not in CATEGORIES and field not in pictures.description["own_fields"]
 
 
 def static_line(pictures: Pictures, layer: str, step: dict[str, Any]) -> str:

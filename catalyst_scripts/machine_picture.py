@@ -16,6 +16,7 @@ from arrows import LINES, in_lines, show_arrows
 from colours import CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from drawing import IN_PARAVIEW, pv
 from flat_layout import AREA as FLAT_AREA
+from flat_layout import WORDS
 from frames import Frames
 from labels import Camera, Label, Labels
 from layouts import direction, has_letters
@@ -590,16 +591,24 @@ def selector(reader: Any, layer: str) -> str:
 
 
 def names_of(block: Any, field: str) -> dict[int, str] | None:
-    """The meaning of a category's numbers from the picture's field data; None if it has none."""
+    """The meaning of those of a category's numbers that are seen, from the picture's field data; None if it
+    has none."""
     data = of_first(block)
     is_composite = isinstance(data, vtkCompositeDataSet)
     for leaf in layout_filter.leaves(data).values() if is_composite else [data]:
         texts = leaf.GetFieldData().GetAbstractArray(f"{field}_names")
         values = leaf.GetCellData().GetArray(field)
         if texts is not None and values is not None:
-            used = {int(values.GetValue(cell)) for cell in range(values.GetNumberOfTuples())}
-            return {value: texts.GetValue(value) for value in sorted(used)}
+            first = {int(values.GetValue(cell)): cell for cell in range(values.GetNumberOfTuples())[::-1]}
+            seen = [value for value in sorted(first) if _is_seen(leaf.GetCell(first[value]))]
+            return {value: WORDS.get(word := texts.GetValue(value), word) for value in seen}
     return None
+
+
+def _is_seen(cell: Any) -> bool:
+    """Whether a cell has an area or needs none: the flat layout gives rows that repeat others no height."""
+    ends = np.array(cell.GetBounds())
+    return cell.GetCellDimension() < 2 or int((ends[1::2] > ends[::2]).sum()) > 1
 
 
 def _layers(proxy: Any) -> dict[str, Any]:

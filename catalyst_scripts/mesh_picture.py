@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from cuts import Plane, is_flat
 from drawing import pv
 from mesh_values import OFFSET, MeshValues, highest
 from mesh_views import FACTORS, Chooser, MeshView
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
+ONTO = (  # a plane perpendicular to x, y and z: direction, and what is up
+    ((-1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+    ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    (FLAT_DIRECTION, FLAT_UP),
+)
 PARTITION = 3.0  # width of the pieces' edges on the simulation's own fields
 FACE = 7.0  # width of a face between pieces that is seen from its edge
 FAINT = 0.08
@@ -46,10 +52,13 @@ def show_field(
     """
     reader = pictures.read("geometry")
     mesh = exploded(reader, way.factor) if way.kind == "exploded" else reader
+    mesh = cut_open(reader, way.plane) if way.plane else mesh
     display = pv.Show(mesh, view)
     display.Representation, display.Interpolation = "Surface", "Flat"
     display.Opacity, display.BackfaceRepresentation = 1.0, "Follow Frontface"  # the last picture may differ
     _light(display)
+    if way.plane:
+        display.Ambient, display.Diffuse = 1.0, 0.0  # seen from the front, nothing needs shading
     about = pictures.arrays("geometry")[field]
     colour(display, view, field, about)
     opacity, is_own = 0.3 if way.kind == "highest" else 1.0, field in pictures.description["own_fields"]
@@ -60,20 +69,22 @@ def show_field(
     lines = (TEXT, PARTITION) if is_own else (TEXT,) if are_boxes else (OUTLINE,)
     made = [*_edges(mesh, view, opacity, *lines), mesh]
     made += [reader] * (mesh is not reader)
-    look(pictures, view, way.factor)
+    look(pictures, view, way)
     if way.kind == "highest":
         display.Opacity = TRANSLUCENT
         display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
         made = [*_in_front(mesh, view, field, about, names), *made]
-    elif not are_boxes and _cells_on_surface(pictures, reader) <= MOST_CELLS:
+    elif not are_boxes and _cells_shown(pictures, reader, way) <= MOST_CELLS:
         display.Representation = "Surface With Edges"
         display.EdgeColor, display.LineWidth = CELL_EDGE, 0.4
     return made
 
 
-def _cells_on_surface(pictures: Pictures, mesh: Any) -> float:
-    """About how many cells of a mesh lie on its surface."""
+def _cells_shown(pictures: Pictures, mesh: Any, way: MeshView) -> float:
+    """About how many cells of a mesh lie on its surface, or in a plane."""
     n_cells = mesh.GetDataInformation().GetNumberOfCells()
+    if way.plane:
+        return n_cells ** (2 / 3)
     return n_cells if is_flat(pictures.bounds("geometry")) else 6 * n_cells ** (2 / 3)
 
 
@@ -83,6 +94,14 @@ def exploded(mesh: Any, factor: float) -> Any:
     apart.Vectors = ["POINTS", OFFSET]
     apart.ScaleFactor = factor
     return apart
+
+
+def cut_open(mesh: Any, plane: Plane) -> Any:
+    """What a plane shows of the mesh; without ghosts, which would cover other ranks' cells."""
+    cut = pv.Slice(registrationName="cut", Input=mesh)
+    cut.SliceType.Origin, cut.SliceType.Normal = plane.origin, plane.normal
+    cut.Triangulatetheslice = 0
+    return pv.RemoveGhostInformation(registrationName="cut without ghosts", Input=cut)
 
 
 def are_faces(pictures: Pictures) -> bool:
@@ -130,50 +149,44 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
-def is_flat(bounds: Any) -> bool:
-    """Whether a mesh is looked at from above."""
-    lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
-    return lengths[2] <= 0.15 * max(lengths)
-
-
 def look(
-    pictures: Pictures, view: Any, factor: float = 0.0, area: tuple[float, float, float, float] = FREE
+    pictures: Pictures, view: Any, way: MeshView = PLAIN, area: tuple[float, float, float, float] = FREE
 ) -> None:
-    """Points the camera at the mesh of all steps: from an angle, or from above if it is flat, unless the
-    pipeline's options say otherwise.
+    """Points the camera at the mesh of all steps: from an angle, from above if it is flat, or onto the plane
+    of a cut, unless the pipeline's options say otherwise.
 
-    factor : of an exploded view. area : left, right, bottom and top of what the mesh may fill, as fractions
-    of the view.
+    area : left, right, bottom and top of what the mesh may fill, as fractions of the view.
     """
-    bounds = shown_bounds(pictures, factor)
-    flat = is_flat(bounds)
+    bounds = shown_bounds(pictures, way)
     corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
-    default = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
-    aim(view, pictures, "geometry", corners, default, area)
+    default = (FLAT_DIRECTION, FLAT_UP) if is_flat(bounds) else (DIRECTION, UP)
+    aim(view, pictures, "geometry", corners, ONTO[way.plane.axis] if way.plane else default, area)
     view.UseFXAA = 1  # the last picture may have gone without
 
 
-def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:
-    """The box around the mesh of all steps, exploded by a factor; x0 to z1."""
+def shown_bounds(pictures: Pictures, way: MeshView = PLAIN) -> tuple[float, ...]:
+    """The box around the mesh of all steps, exploded or cut; x0 to z1."""
     bounds = pictures.bounds("geometry")
     spread = pictures.description["layers"].get("geometry", {}).get("spread") or [0.0] * 3
-    return tuple(end + (-1, 1)[n % 2] * factor * spread[n // 2] for n, end in enumerate(bounds))
+    bounds = tuple(end + (-1, 1)[n % 2] * way.factor * spread[n // 2] for n, end in enumerate(bounds))
+    return way.plane.within(bounds) if way.plane else bounds
 
 
 def sight(pictures: Pictures, values: MeshValues) -> Sight:
     """What the camera of `look` sees in images."""
     from hidden import Sight  # draws, which the pipelines inside a program need not
 
-    def camera(factor: float) -> SimpleNamespace:
+    def camera(way: MeshView) -> SimpleNamespace:
         seen = SimpleNamespace(ViewSize=pictures.options.size)
-        look(pictures, seen, factor)
+        look(pictures, seen, way)
         return seen
 
     return Sight(values, camera)
 
 
 class Names:
-    """Ranks that stand out by a field: names beside their pieces, and if wanted, their pieces in front.
+    """Ranks that stand out by a field: names beside their pieces, and if wanted, their pieces in front. On a
+    cut, the rank that it goes through carries its name.
 
     Call `at` after each change of the view's time.
     """
@@ -184,7 +197,7 @@ class Names:
         from labels import Labels
 
         self._pictures, self._field, self._way, self._values, self._sight = pictures, field, way, values, seen
-        bounds = shown_bounds(pictures, way.factor)
+        bounds = shown_bounds(pictures, way)
         if way.kind == "highest":  # the lines to the names lie before the pieces in front, too
             look(pictures, eye := SimpleNamespace(ViewSize=pictures.options.size))
             bounds = tuple(end + _towards(eye)[n // 2] for n, end in enumerate(bounds))
@@ -207,7 +220,7 @@ class Names:
         from labels import Label
 
         if not self._field:
-            return []
+            return self._name_cut(time)
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
         hosts = self._pictures.description["places"]["host"]
@@ -224,9 +237,21 @@ class Names:
         self._labels.show(labels, avoid=self._covered(time))
         return front or [rank for group in groups for rank in group]
 
+    def _name_cut(self, time: float) -> list[int]:
+        """Names the rank that a cut goes through, also beside a field of the simulation."""
+        from labels import Label
+
+        rank = self._way.rank
+        place = None if rank is None else self._sight.place(time, rank, self._way)
+        if place is None:
+            self._labels.show([])
+            return []
+        self._labels.show([Label(self._name([rank]), tuple(place))], avoid=self._covered(time))
+        return [rank]
+
     def _covered(self, time: float) -> np.ndarray:
         """Boxes (n, 4) in pixels of the view that the mesh covers."""
-        image = self._sight.image(time, self._way.factor)
+        image = self._sight.image(time, self._way)
         height, width = (length // TILE * TILE for length in image.shape)
         tiles = (
             (image[:height, :width] >= 0).reshape(height // TILE, TILE, width // TILE, TILE).any(axis=(1, 3))
@@ -244,7 +269,7 @@ class Names:
             place = self._sight.place(time, rank, only=front) if rank in front else self._middle(time, rank)
             covered = rank not in front and self._sight.covers(time, place, front)
             return None if covered else place, ""
-        place = self._sight.place(time, rank, self._way.factor)
+        place = self._sight.place(time, rank, self._way)
         if place is None and self._way.kind == "plain":
             return self._middle(time, rank), " (hidden)"
         return place, ""
@@ -253,14 +278,18 @@ class Names:
         box = self._values.at(time).boxes[rank]
         return (box[0::2] + box[1::2]) / 2
 
-    def _text(self, group: list[int], of_rank: Mapping[int, float]) -> str:
-        """Name, place and value of a rank, "rank 3, node0, core 1: 12.5 ms", or of a node."""
+    def _name(self, group: list[int]) -> str:
+        """Name and place of a rank, "rank 3, node0, core 1", or of a node."""
         places = self._pictures.description["places"]
         words = [places["host"][group[0]]]
         if len(group) == 1:
             words = [f"rank {group[0]}", *words, places["core"][group[0]]]
+        return ", ".join(filter(None, words))
+
+    def _text(self, group: list[int], of_rank: Mapping[int, float]) -> str:
+        """The name, and the value: "rank 3, node0, core 1: 12.5 ms"."""
         about = self._pictures.arrays("geometry")[self._field]
-        return ", ".join(filter(None, words)) + in_words(of_rank, group, about, self._field)
+        return self._name(group) + in_words(of_rank, group, about, self._field)
 
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:
@@ -305,7 +334,7 @@ def _edges(mesh: Any, view: Any, opacity: float, rgb: Any = TEXT, width: float =
     edges.NonManifoldEdges = 0
     display = pv.Show(edges, view)
     plain(display, rgb, opacity)
-    display.LineWidth = width
+    display.Ambient, display.Diffuse, display.LineWidth = 1.0, 0.0, width  # a line has no side to shade
     return [edges, oriented, surface]
 
 
@@ -330,6 +359,7 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     choice = Chooser(pictures, values, first, sight(pictures, values))
     way = choice.choose(field)
     way = choice.exploded() if way.kind == "highest" else way  # the camera of the GUI turns
+    way = PLAIN if way.plane else way  # the GUI has a slice of its own
     made = show_field(shared, view, field, way)
     if way.kind == "exploded":
         shown = made[-2]

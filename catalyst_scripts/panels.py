@@ -52,7 +52,7 @@ def _show(pictures: Pictures, view: Any, layer: str, field: str, way: MeshView) 
     """Shows a field; returns its legend."""
     if layer == "geometry":
         mesh_picture.show_field(pictures, view, field, way)
-        mesh_picture.look(pictures, view, way.factor, area=AREA)
+        mesh_picture.look(pictures, view, way, area=AREA)
     else:
         machine_picture.Layers(pictures, view).colour(layer.partition("/")[2], field)
         machine_picture.look(pictures, view, AREA)

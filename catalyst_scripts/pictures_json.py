@@ -59,7 +59,8 @@ ARRAY = Kind(
     {"range": ENDS, "association": Kind("a text", (str,), among=("POINTS", "CELLS")),
      "components": WHOLE, "absent": TRUE_OR_FALSE, **_row("title unit", TEXT)},
     {"scale": _or_null(ENDS), "whole": TRUE_OR_FALSE, "beyond": Kind("an object", (dict,), each=BEYOND),
-     "names": Kind("an object", (dict,), each=TEXT, keys_are_whole=True)},
+     "names": Kind("an object", (dict,), each=TEXT, keys_are_whole=True),
+     "values": _list("a list of numbers", NUMBER)},
 )  # fmt: skip
 LAYER = Kind(
     "an object", (dict,),

@@ -9,15 +9,23 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from safe_open import safe_read
-from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet
+from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkMultiBlockDataSet, vtkPlane
 from vtkmodules.vtkCommonExecutionModel import vtkTrivialProducer
-from vtkmodules.vtkFiltersCore import vtkFeatureEdges, vtkPolyDataNormals, vtkThreshold, vtkTubeFilter
+from vtkmodules.vtkFiltersCore import (
+    vtkCutter,
+    vtkFeatureEdges,
+    vtkPolyDataNormals,
+    vtkThreshold,
+    vtkTubeFilter,
+)
 from vtkmodules.vtkFiltersExtraction import vtkExtractBlockUsingDataAssembly
 from vtkmodules.vtkFiltersGeneral import vtkWarpVector
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
+from vtkmodules.vtkFiltersParallel import vtkRemoveGhosts
 from vtkmodules.vtkIOXML import vtkXMLGenericDataObjectReader
 
 ASSOCIATIONS = {
@@ -191,6 +199,30 @@ class FeatureEdges(Source):
 
     def _prepare(self, time: float | None) -> None:
         self._algorithm.SetNonManifoldEdges(self.NonManifoldEdges)
+
+
+class RemoveGhostInformation(Source):
+    """Cells without ghosts."""
+
+    def __init__(self, Input: Source, registrationName: str = ""):
+        super().__init__(vtkRemoveGhosts(), Input)
+
+
+class Slice(Source):
+    """What a plane shows of a mesh."""
+
+    Triangulatetheslice = 1
+
+    def __init__(self, Input: Source, registrationName: str = ""):
+        super().__init__(vtkCutter(), Input)
+        self.SliceType = SimpleNamespace(Origin=(0.0, 0.0, 0.0), Normal=(1.0, 0.0, 0.0))
+        self._plane = vtkPlane()
+        self._algorithm.SetCutFunction(self._plane)
+
+    def _prepare(self, time: float | None) -> None:
+        self._plane.SetOrigin(self.SliceType.Origin)
+        self._plane.SetNormal(self.SliceType.Normal)
+        self._algorithm.SetGenerateTriangles(self.Triangulatetheslice)
 
 
 class WarpByVector(Source):

@@ -18,7 +18,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import cut
 import motorbike
 from runs import MOTORBIKE, MOVING, NotMadeError, OpenFoamMissingError, environment, measure, prepare
 
@@ -59,6 +58,14 @@ def pages(run: Path, output: Path) -> None:
     screenshot(page.as_uri(), "1100,987", output / "report.png", "document.readyState === 'complete'")
 
 
+def side_by_side(drawn: Path, names: tuple[str, str], file: Path) -> None:
+    """Joins two images of some pictures."""
+    left, right = (next((drawn / "images").glob(f"*_{name}_*.png")) for name in names)
+    join = ["ffmpeg", "-loglevel", "error", "-y", "-i", left, "-i", right, "-filter_complex", "hstack", file]
+    subprocess.run([str(word) for word in join], check=True)
+    print(file)
+
+
 def moving(folder: Path, output: Path) -> None:
     """Mesh and machine of 16 nodes side by side: one step, and a film of all; and messages between nodes.
 
@@ -70,13 +77,11 @@ def moving(folder: Path, output: Path) -> None:
     perfield(folder, *words, "--steps", "all", "--film", film, "--size", "1200x500", "--fps", "6")
     shutil.copyfile(film, output / "moving.gif")
     perfield(folder, *words, "--steps", HOT_STEP, "--images", "--size", "640x500")
-    mesh, machine = (next((drawn / "images").glob(f"*_{name}_*.png")) for name in ("geometry", "topology"))
-    join = ["ffmpeg", "-loglevel", "error", "-y", "-i", mesh, "-i", machine, "-filter_complex", "hstack"]
-    subprocess.run([str(word) for word in (*join, output / "moving.png")], check=True)
+    side_by_side(drawn, ("geometry", "topology"), output / "moving.png")
     lines = ("--topology", "--images", "--fields", "hops", "--steps", HOT_STEP)
     perfield(folder, "render", run, "-o", drawn, *lines)
     shutil.copyfile(next((drawn / "images").glob("*_messages_*")), output / "node-pairs.png")
-    print(*(output / name for name in ("moving.gif", "moving.png", "node-pairs.png")), sep="\n")
+    print(*(output / name for name in ("moving.gif", "node-pairs.png")), sep="\n")
 
 
 def faces(run: Path, drawn: Path, file: Path) -> None:
@@ -97,7 +102,9 @@ def dam_break(folder: Path, output: Path) -> None:
     perfield(folder, "demo")
     run = folder / "perfield-demo"
     pages(run, output)
-    cut.draw(run, "alpha.water", "water", 0.5, output / "dambreak-cut.png")
+    words = ("--fields", "compute_time_s,alpha.water", "--steps", "103", "--view", "cut", "--size", "720x540")
+    perfield(folder, "render", run, "-o", folder / "cut", "--geometry", "--images", *words)
+    side_by_side(folder / "cut", ("alpha_water", "compute_time_s"), output / "dambreak-cut.png")
     faces(run, folder / "pictures", output / "message-faces.png")
 
 

@@ -29,6 +29,7 @@ SHOWN = {
     "the flat machine": ("topology/measurements", "compute_time_s"),
     "categories": ("topology/machine", "topology_type"),
     "messages between nodes as tubes": ("topology/messages", "sent_bytes"),
+    "a field of the simulation, cut, of which one rank is named": ("geometry", "temperature"),
 }
 IN_PARAVIEW = """
 from pathlib import Path

@@ -248,6 +248,16 @@ def test_flat_picture_shows_the_slow_rank_in_the_legends_colour_and_its_name_bes
         assert inside.size and np.abs(inside - expected).max() < 0.02
 
 
+@pytest.mark.parametrize("layout, has_pus", [("flat", False), ("planes", True)])
+def test_the_legend_of_parts_has_no_row_that_the_layout_leaves_out(tmp_path, layout, has_pus):
+    script = f"""{VIEW}
+machine_picture.show_layers(pictures, view, "machine", "topology_type")
+result = [word.strip() for word in pv.GetColorTransferFunction("topology_type").Annotations[1::2]]
+"""
+    words = in_paraview(script, machine_pictures(tmp_path, ("a",), layout=layout))
+    assert {"node", "core"} <= set(words) and ("PU" in words) == has_pus and "pu" not in words
+
+
 def test_names_in_the_gui_follow_time_and_chosen_array(tmp_path):
     script = f"""{VIEW}
 pv._DisableFirstRenderCameraReset()

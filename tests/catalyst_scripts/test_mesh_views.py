@@ -103,18 +103,54 @@ def test_the_users_choice_counts(cubes, tmp_path):
     ]
 
 
+@pytest.fixture(scope="module")
+def ways_of_field(cubes):
+    """How a field of the simulation is shown: as nobody asked, from the side, and with --view plain."""
+    script = f"""{CHOOSE}
+from pipeline_options import from_settings
+result = []
+for view, camera in (("auto", "auto"), ("auto", "side"), ("plain", "auto")):
+    pictures.description["view"] = view
+    pictures.options = from_settings({{"camera": camera}})
+    way = Chooser(pictures, values, times, None).choose("temperature")
+    result.append([way.kind, way.words, way.plane and way.plane.axis, way.rank])
+"""
+    return in_paraview(script, cubes)
+
+
+def test_a_field_of_the_simulation_is_cut_through_the_slowest_rank(ways_of_field):
+    by_itself, from_the_side, plain = ways_of_field
+    words = f"cut at {{}} = 1.5, through rank {INNER}, the slowest; thick lines: pieces of ranks"
+    assert by_itself == ["cut", words.format("y"), 1, INNER]
+    assert from_the_side == ["cut", words.format("x"), 0, INNER]
+    assert plain == ["plain", "", None, None]
+
+
+def test_the_middle_is_cut_where_no_rank_is_slowest_in_all_steps(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=8)
+    (tmp_path / "machine").mkdir()
+    run.rank_entries = [None] * 8
+    for step, hot in enumerate((2, 5)):
+        run.frame(step).values["compute_time_s"] = [9.0 if rank == hot else 1.0 for rank in range(8)]
+    assert chosen(written(tmp_path, run, view="cut"), "compute_time_s") == [
+        "cut",
+        0,
+        "cut at y = 0.5, the middle",
+    ]
+
+
 def flat(rank, cells=3):
     """The rank's unit square, the ranks along x."""
     extent = [rank * cells, (rank + 1) * cells, 0, cells, 0, 0]
     return fake_run.FakeBlock(0, "image", extent, origin=[0.0, 0.0, 0.0], spacing=[1 / cells] * 3)
 
 
-@pytest.mark.parametrize("case", ["flat", "single", "slabs", "empty piece", "new mesh"])
+@pytest.mark.parametrize("case", ["flat", "flat, to be cut", "single", "slabs", "empty piece", "new mesh"])
 def test_meshes_without_hidden_ranks_are_shown_plainly(tmp_path, case):
     run = fake_run.FakeRun(tmp_path, ranks=1 if case == "single" else 4)
     (tmp_path / "machine").mkdir()
     run.rank_entries = [None] * run.n_ranks
-    if case == "flat":
+    if case in ("flat", "flat, to be cut"):
         run.meshes = {rank: [flat(rank)] for rank in range(4)}
     if case == "empty piece":
         run.meshes[2] = [fake_run.FakeBlock(0, "unstructured", points=None)]
@@ -122,7 +158,8 @@ def test_meshes_without_hidden_ranks_are_shown_plainly(tmp_path, case):
         coarse = {rank: [fake_run.cube(rank, "unstructured", 1)] for rank in range(4)}
         run.mesh = lambda rank, version: (run.meshes if version == 1 else coarse)[rank]
         run.frame(1).mesh_version[:] = 2
-    assert chosen(written(tmp_path, run), "compute_time_s") == ["plain", 0, ""]
+    view = "cut" if "cut" in case else "auto"
+    assert chosen(written(tmp_path, run, view=view), "compute_time_s") == ["plain", 0, ""]
 
 
 def test_a_rank_that_hides_only_in_a_later_mesh_is_found(tmp_path):
@@ -208,11 +245,11 @@ for key, field, ways in (
     result[key] = [[text for text, *_ in sorted(labels, key=lambda label: -label[1])] for labels in shown]
     shown.clear()
 result["pointed at"] = []
-for factor in (0.0, 1.0):
-    made = names("rank", MeshView("exploded", factor))
-    sight, image = made._sight, made._sight.image(times[0], factor)
-    of_all = [sight.place(times[0], rank, factor) for rank in range(27)]
-    at = [None if place is None else int(image[_pixel(place, sight._camera(factor))]) for place in of_all]
+for way in (MeshView(), MeshView("exploded", 1.0)):
+    made = names("rank", way)
+    sight, image = made._sight, made._sight.image(times[0], way)
+    of_all = [sight.place(times[0], rank, way) for rank in range(27)]
+    at = [None if place is None else int(image[_pixel(place, sight._camera(way))]) for place in of_all]
     result["pointed at"].append(at)
 """
     return in_vtk(script, cubes)

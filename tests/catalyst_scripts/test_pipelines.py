@@ -95,7 +95,7 @@ for time in reader.TimestepValues:
     result.append(title.GetClientSideObject().GetOutputDataObject(0).GetColumn(0).GetValue(0))
 """
     assert in_paraview(script, pictures) == [
-        f"solve time\nheat, 4 ranks, step {step}, time {words}"
+        f"solve time\nheat, 4 ranks, 2023-11-14, step {step}, time {words}"
         for step, words in ((1, "0.5"), (3, "1.5"), (6, "3, the slowest to compute"))
     ]
 
@@ -151,6 +151,19 @@ for last in (1, 99, -3):
     assert (many[0], many[2:]) == (["0.0", "  0"], [True, ["peer", "dark:", "peer", "unknown"]])
 
 
+def test_legend_of_a_category_has_the_numbers_that_occur_in_their_usual_colours(pictures):
+    script = """
+from colours import PALETTE, colour
+from scene import new_view
+source = pv.Calculator(Input=pv.Wavelet(), ResultArrayName="hops", Function="RTData")
+about = {"title": "hops", "unit": "", "absent": False, "association": "POINTS", "components": 1}
+colour(pv.Show(source, new_view()), new_view(), "hops", {**about, "range": [0, 4], "values": [0, 3]})
+table = pv.GetColorTransferFunction("hops")
+result = [list(table.Annotations), list(table.IndexedColors) == [*PALETTE[0], *PALETTE[3]]]
+"""
+    assert in_paraview(script, pictures) == [["0.0", "  0", "3.0", "  3"], True]
+
+
 def test_legend_title_breaks_only_between_words(pictures):
     script = """
 from colours import title_lines
@@ -197,6 +210,6 @@ result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "top
 pictures.description["mesh_way"] = "mesh from m.vtu"
 result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "topology/measurements")]
 """
-    run = "heat, 4 ranks"
+    run = "heat, 4 ranks, 2023-11-14"
     later = f"{run}, on the mesh of step 3"
     assert in_paraview(script, pictures) == [run, later, run, f"{later}\nmesh from m.vtu", run]

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import perfield
-from perfield.derived.matching import check, differences, program
+from perfield.derived.matching import check, date_in_titles, differences, program
 from perfield.run import RunError
 from twins import twin
 
@@ -53,6 +53,13 @@ def test_scripts_are_distinguished_behind_their_interpreter():
     assert program({"command": ["./heat", "8"]}) == "heat"
     assert program({"command": ["./shallow_water", "case.input"]}) == "shallow_water"
     assert program({}) == ""
+
+
+def test_the_day_of_a_run_is_known_or_left_out(before):
+    assert date_in_titles(before) == "2023-11-14"
+    for start in (None, "", "yesterday, at noon", 1700000000):
+        before.info["start"] = start
+        assert date_in_titles(before) == ""
 
 
 def test_runs_without_a_common_region_are_compared_only_on_request(before, tmp_path):

@@ -77,6 +77,7 @@ class FakeFrame:
     is_mean: bool = False
     collectives: np.ndarray | None = None
     received: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=MESSAGE))
+    begin_s: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 def cube(rank: int, kind: str, cells: int = 3) -> FakeBlock:

@@ -47,6 +47,12 @@ def test_integers_are_described_as_whole():
     assert "whole" not in noted(1.0, 3.0).description()["wait"]
 
 
+def test_a_category_lists_the_numbers_that_occur():
+    assert noted(3.0, np.nan, 0.0, 3.0, name="hops").description()["hops"]["values"] == [0.0, 3.0]
+    assert "values" not in noted(3.0, 0.0).description()["wait"]
+    assert "values" not in noted(*range(40), name="hops").description()["hops"]
+
+
 def test_vector_range_is_of_its_magnitude():
     about = noted([3.0, 0.0, 4.0], [0.0, 0.0, -2.0], name="U").description()["U"]
     assert about["components"] == 3

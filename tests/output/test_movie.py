@@ -34,9 +34,9 @@ def probed(path: Path) -> dict:
     return {**said["streams"][0], "duration": float(said["format"]["duration"])}
 
 
-def distinct_frames(path: Path) -> int:
-    """How many of a film's frames differ."""
-    command = ["ffmpeg", "-v", "error", "-i", path, "-f", "framemd5", "-"]
+def distinct_frames(path: Path, part: str = "iw:ih:0:0") -> int:
+    """How many of a film's frames differ, in a part: width, height, left, top."""
+    command = ["ffmpeg", "-v", "error", "-i", path, "-vf", f"crop={part}", "-f", "framemd5", "-"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return len({line.rpartition(",")[2] for line in said if not line.startswith("#")})
 
@@ -53,14 +53,15 @@ def frames(tmp_path) -> str:
 def test_film_of_a_run_has_each_step_at_the_chosen_rate_and_size(perfield_cli, tmp_path):
     run = twin.write_run(tmp_path / "run", ranks=4, steps=6, hosts=("a", "b"))
     film = tmp_path / "out.mp4"
-    options = ("--steps", "1,6", "--fps", 2, "--size", "320x180", "--fields", "solve_time_s")
+    options = ("--steps", "1,6", "--fps", 2, "--size", "640x520", "--fields", "solve_time_s")
     result = perfield_cli("render", run, "--film", film, *options)
     assert result.returncode == 0, result.stderr
     assert "out.mp4  2 frames, 1 s" in result.stdout
     about = probed(film)
-    assert (about["codec_name"], about["width"], about["height"]) == ("h264", 320, 180)
+    assert (about["codec_name"], about["width"], about["height"]) == ("h264", 640, 520)
     assert (about["nb_read_frames"], about["duration"]) == ("2", pytest.approx(1.0))
-    assert distinct_frames(film) == 2
+    assert distinct_frames(film, "320:364:320:0") == 2, "the machine"
+    assert distinct_frames(film, "640:156:0:364") == 2, "a line goes through ranks by steps"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.mp4", "run"]
     assert not (run / "pictures/images").exists()
 
@@ -89,6 +90,18 @@ def test_ending_chooses_the_format_and_two_pictures_are_side_by_side(frames, tmp
     assert (about["codec_name"], about["nb_read_frames"]) == (codec, "3")
     assert about["width"] == 202 and about["height"] in (75, 76)
     assert about["duration"] == pytest.approx(1.5, abs=0.1)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("n_pictures", [1, 2])
+def test_what_is_below_is_as_wide_as_the_pictures(frames, tmp_path, n_pictures):
+    wide = f"testsrc=size={n_pictures * 101}x31:rate=1"
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", wide, "-frames:v", "3"]
+    subprocess.run([*command, "-start_number", "0", tmp_path / "below_%06d.png"], check=True)
+    film = tmp_path / "film.gif"
+    Movie(film).join([frames] * n_pictures, str(tmp_path / "below_%06d.png"))
+    about = probed(film)
+    assert (about["width"], about["height"], about["nb_read_frames"]) == (n_pictures * 101, 75 + 31, "3")
 
 
 @needs_ffmpeg

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The boxes of AMReX plotfiles, written by hand as AMReX_PlotFileUtil.cpp and AMReX_VisMF.cpp write them."""
+"""The boxes of AMReX plotfiles."""
 
 from __future__ import annotations
 
@@ -7,82 +7,18 @@ import shutil
 
 import pytest
 from known_runs import fake_run
+from known_runs.plotfiles import HEADER, write_plotfile
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.shared_faces import faces_between
 from perfield.pictures.shown_mesh import shown_pieces
 
-# 16 x 8 cells of size 1/16 in two boxes; a finer level with half of the size covers the middle of both.
-HEADER = """HyperCLaw-V1.1
-2
-density
-x velocity
-2
-0.25
-1
-0 0 
-1 0.5 
-2 
-((0,0) (15,7) (0,0)) ((0,0) (31,15) (0,0)) 
-10 20 
-0.0625 0.0625 
-0.03125 0.03125 
-0
-0
-0 2 0.25
-10
-0 0.5
-0 0.5
-0.5 1
-0 0.5
-Level_0/Cell
-1 1 0.25
-20
-0.25 0.75
-0.125 0.375
-Level_1/Cell
-"""
-CELLS = {
-    0: """1
-1
-2
-0
-(2 0
-((0,0) (7,7) (0,0))
-((8,0) (15,7) (0,0))
-)
-2
-FabOnDisk: Cell_D_00000 0
-FabOnDisk: Cell_D_00001 0
-
-2,2
-""",
-    1: """1
-1
-2
-0
-(1 0
-((8,4) (23,11) (0,0))
-)
-1
-FabOnDisk: Cell_D_00001 0
-
-1,2
-""",
-}
-
 
 @pytest.fixture
 def plotfile(tmp_path):
     """A plotfile of two ranks."""
-    path = tmp_path / "plt00010"
-    path.mkdir()
-    (path / "Header").write_text(HEADER)
-    for level, text in CELLS.items():
-        (path / f"Level_{level}").mkdir()
-        (path / f"Level_{level}" / "Cell_H").write_text(text)
-    return path
+    return write_plotfile(tmp_path / "plt00010")
 
 
 def boxes(pieces, rank):

@@ -85,6 +85,13 @@ def test_heat_map_has_a_row_for_each_rank_and_a_column_for_each_step(run, axes):
     assert "Solve time of each rank and step" in words(axes)
 
 
+def test_given_ends_of_the_colours_leave_larger_values_orange(run, axes):
+    plots.heat_map(run, "solve_time_s", axes=axes, limits=(0.0, 2e-3))
+    assert axes.images[0].get_clim() == pytest.approx((0, 2))
+    largest = max(twin.solve_ns(r, s) / 1e6 for s in range(5) for r in range(4))
+    assert f"orange: up to {largest:.3g} ms" in words(axes)
+
+
 def test_computing_and_waiting_have_scales_of_their_own(run):
     figure = figures.Figure()
     heat_map_figure(run, None, figure, "compute_time_s")

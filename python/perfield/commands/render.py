@@ -8,7 +8,7 @@ import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from perfield.catalyst_scripts.owned_folder import OwnedFolder
 from perfield.commands import CommandError, words
 from perfield.commands._chosen import add_span, opened
 from perfield.commands._fields import check_fields
+from perfield.commands._film import draw_film, film_of
 from perfield.commands._first_images import COMPUTING, Shown, first_plots, shown_first
 from perfield.commands._looks import check_places, checked
 from perfield.commands._machine import (
@@ -37,7 +38,6 @@ if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.derived.providers import FieldsOfRun
     from perfield.derived.run import Run
     from perfield.derived.view import RunView
-    from perfield.output.movie import Movie
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -73,17 +73,18 @@ ALL_HELP = """\
 draw all images: values over all steps, of a typical step and of the slowest to compute that writes
 no output, messages and parts of the machine"""
 FILM_HELP = """\
-also make a film of the steps in --steps, mesh and machine side by side (.mp4, .webm or .gif, by
-ffmpeg): of the first of --fields, else of compute time"""
+also make a film of the steps in --steps, mesh and machine side by side and ranks by steps below
+(.mp4, .webm or .gif, by ffmpeg): of the first of --fields, else of compute time"""
 SIZE_HELP = "width and height in pixels of images (1280x720), or of a film (1920x1080)"
 CAMERA_HELP = """\
 of images and films: auto, front, side, top or iso; "position;focus;up", as in "4 3 2; 0 0 0; 0 0 1";
 topology:front is for the machine alone (auto)"""
 LEAST_EXPLAINED = 0.5  # of the time in MPI calls that may wait, as for the finding "late rank"
-VIEWS = ("auto", "plain", "exploded", "highest")
+VIEWS = ("auto", "plain", "exploded", "highest", "cut")
 VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; highest, the highest ranks opaque
-before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
+before the others, which are translucent; cut, along a plane; auto (default): plain unless ranks
+would be hidden, and fields of the simulation cut"""
 LAYOUT_HELP = """\
 how images and `perfield open` arrange the nodes of the machine: flat (default), each part below
 what holds it; planes, one behind the other; ring; double-ring, nodes outside and messages inside;
@@ -142,7 +143,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
 
     run = per_step(run)
     _warn_of_unused(arguments)
-    movie = _movie(arguments)
+    movie = film_of(arguments)
     directory = Path(arguments.output) if arguments.output else _place(run, arguments)
     check_places(directory, None if arguments.output else run.path)
     choose_steps(run, arguments.steps)  # complains before all steps are read, as the next line does
@@ -185,7 +186,7 @@ def render(run: AnyRun, arguments: argparse.Namespace) -> Path:
     if arguments.images:
         _images(run, pictures, arguments, shown, frame)
     if movie is not None:
-        _film(pictures, movie)
+        draw_film(run, pictures, movie)
     options = f" -o {directory}" if arguments.output or arguments.zoom else ""
     print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
@@ -367,36 +368,6 @@ def _warn_of_unused(arguments: argparse.Namespace) -> None:
             print(f"note: --{name} is for images and films alone; add --images or --film FILE")
     if arguments.fps is not None and not arguments.film:
         print("note: --fps is for a film alone; add --film FILE")
-
-
-def _movie(arguments: argparse.Namespace) -> Movie | None:
-    """The film to make, checked before the pictures are made; None if none is wanted."""
-    if arguments.film is None:
-        return None
-    from perfield.output.movie import Movie
-
-    chosen: dict[str, Any] = {"camera": arguments.camera or "", "fields": words(arguments.fields or "")}
-    if arguments.size:
-        chosen["size"] = tuple(map(int, arguments.size.lower().split("x")))
-    if arguments.fps is not None:
-        chosen["rate"] = arguments.fps
-    movie = Movie(Path(arguments.film), **chosen)
-    movie.check()
-    return movie
-
-
-def _film(pictures: PictureSeries, movie: Movie) -> None:
-    from perfield.output.image_plan import unknown_fields
-
-    for name in unknown_fields(pictures.description, movie.fields[:1]):
-        print(f"  no film of {name}: these pictures have no values of that name, so it shows others")
-    n_images = movie.n_pictures(pictures.description) * len(pictures.steps)
-    with Progress("drawing the film", n_images) as progress:
-        n_frames = movie.make(pictures.directory, pictures.description, progress.advance)
-    length = f"{n_frames} frames, {n_frames / movie.rate:.3g} s"
-    print(f"  {movie.path}  {length}, {in_bytes(movie.path.stat().st_size)}")
-    if n_frames == 1:
-        print("  the film has one frame, as one step was written; --steps all takes every step")
 
 
 def _rate(text: str) -> float:

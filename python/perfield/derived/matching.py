@@ -24,6 +24,7 @@ SETTINGS = (
 )
 MOST_NAMES = 8
 INTERPRETER = re.compile(r"python[\d.]*|bash|sh|julia|perl")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def check(before: RunDirectory, after: RunDirectory, names: Sequence[str], anyway: bool = False) -> None:
@@ -112,6 +113,12 @@ def program(info: dict[str, Any]) -> str:
 def name_in_titles(run: AnyRun) -> str:
     """The name of a run's program in titles; that of the run's folder where the program is not known."""
     return program(run.info) or Path(run.path).resolve().name
+
+
+def date_in_titles(run: AnyRun) -> str:
+    """The day on which a run began, as "2026-11-29", UTC; "" where that is not known."""
+    day = str(run.info.get("start", ""))[:10]
+    return day if DAY.fullmatch(day) else ""
 
 
 def other_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, str]:

@@ -11,11 +11,12 @@ from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
 from perfield.catalyst_scripts.pictures_json import MOST
-from perfield.output.scales import end_without_outliers, peak_without_outliers
+from perfield.output.scales import end_without_outliers, is_category, peak_without_outliers
 from perfield.pictures.exploded import OFFSET
 
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
 SAMPLE, MOST_SAMPLED = 4096, 200_000  # values of a dataset's array that are kept, and of all datasets
+LISTED = 32  # values of a category; of more, the range says enough
 CHECKED = 256  # arrays from one look at that limit to the next
 SHAPES = (OFFSET, "radius", "anchor_x")  # arrays that say where and how thick, and are no values
 
@@ -37,6 +38,7 @@ class Arrays:
         self.spread: tuple[float, ...] | None = None
         self._found: dict[str, dict[str, Any]] = {}
         self._absent: set[str] = set()
+        self._values: dict[str, set[float]] = {}  # of each category
         self._ends: dict[str, dict[int, tuple[float, float]]] = {}  # array -> step -> smallest, largest value
 
     def note(self, step: int, dataset: vtkDataSet) -> None:
@@ -70,6 +72,11 @@ class Arrays:
         if array.GetDataType() not in (VTK_FLOAT, VTK_DOUBLE):
             found["whole"] = True
         found["range"] = (min(low, before[0]), max(high, before[1]))
+        if is_category(name) and components == 1 and self._sampled is not None:
+            known = self._values.setdefault(name, set())
+            if len(known) <= LISTED:
+                values = np.array([low]) if low == high else np.unique(vtk_to_numpy(array))
+                known.update(values[np.isfinite(values)].tolist())
         ends = self._ends.setdefault(name, {})
         least, most = ends.get(step, (low, high))
         ends[step] = min(low, least), max(high, most)
@@ -100,7 +107,8 @@ class Arrays:
 
         association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
         value over all steps, of the magnitude for vectors. absent : whether some values are NaN. whole :
-        True if all are of an integer type, else not there.
+        True if all are of an integer type, else not there. values : those of a category, ascending, if there
+        are at most LISTED and samples are kept.
         scale_end : where the scale of the colours should end, as few values go far beyond: steps that are
         outliers, or 2 % of all values. Only there if there are such values, and if samples are kept.
         """
@@ -109,6 +117,8 @@ class Arrays:
             described[name] = {**found, "absent": name in self._absent}
             if self._sampled is None:
                 continue
+            if 0 < len(known := self._values.get(name, ())) <= LISTED:
+                described[name]["values"] = sorted(known)
             peaks = np.array([most for _, most in self._ends[name].values()])
             values = np.concatenate([np.zeros(0), *self._sampled.get(name, [])])
             ends = [peak_without_outliers(peaks), end_without_outliers(values, peaks)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.derived.matching import name_in_titles
+from perfield.derived.matching import date_in_titles, name_in_titles
 from perfield.output.scales import round_end, scale_of
 from perfield.output.titles import region_titles, title
 from perfield.pictures.machine_values import ADDED_UP_ON_DEVICES
@@ -64,8 +64,8 @@ def describe(
 
 
 def name_of(run: AnyRun) -> str:
-    """A run in titles: "heat3d, 8 ranks"."""
-    return f"{name_in_titles(run)}, {counted(run.n_ranks, 'rank')}"
+    """A run in titles: "heat3d, 8 ranks, 2026-11-29"."""
+    return ", ".join(filter(None, [name_in_titles(run), counted(run.n_ranks, "rank"), date_in_titles(run)]))
 
 
 def places(run: AnyRun, placement: Placement) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a film of written pictures: each step is a frame, the mesh at the left and the machine at the right.
+"""Makes a film of written pictures: each step is a frame, the mesh at the left and the machine at the right,
+and what a caller draws below them.
 
 VTK draws the frames into a temporary folder, with the same colours in all steps, and ffmpeg joins them.
 """
@@ -19,6 +20,9 @@ from perfield.catalyst_scripts.pipeline_options import PICTURES, layer_of
 from perfield.output.image_plan import array_names, pair_of
 from perfield.output.images import check_drawing, draw_images
 
+Below = Callable[[tuple[int, int], Sequence[Path]], None]
+"""Draws what is below the pictures, for each frame into a file. Takes width and height."""
+BELOW, LEAST_BELOW = 0.3, 150  # its share of the height, and pixels below which it is left out
 _EVEN = "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white,format=yuv420p"  # what all players show
 ENCODING = {  # filter and options of ffmpeg, by the ending of the file
     ".mp4": (_EVEN, ["-c:v", "libx264", "-crf", "18", "-movflags", "+faststart"]),
@@ -61,15 +65,21 @@ class Movie:
         check_drawing()
 
     def make(
-        self, directory: Path, description: dict[str, Any], progress: Callable[[], None] = lambda: None
+        self,
+        directory: Path,
+        description: dict[str, Any],
+        progress: Callable[[], None] = lambda: None,
+        below: Below | None = None,
     ) -> int:
         """Makes the film of the pictures in `directory`; returns its number of frames.
 
         description : pictures.json. progress : is called after each image; a frame has `n_pictures` of them.
-        Raises MovieError or ImagesError.
+        below : left out in a film that is too low for it. Raises MovieError or ImagesError.
         """
         shown = self._layers(description)
-        width, height = self.size[0] // len(shown), self.size[1]
+        low = round(BELOW * self.size[1]) if below else 0
+        low = low if low >= LEAST_BELOW else 0
+        width, height = self.size[0] // len(shown), self.size[1] - low
         steps = description["steps"]
         images = [
             {
@@ -81,22 +91,34 @@ class Movie:
         with tempfile.TemporaryDirectory(prefix="perfield-movie-") as place:
             look = {"size": f"{width}x{height}", "camera": self.camera, "one_scale": True}
             draw_images(directory, images, progress, folder=Path(place), look=look)
-            self.join([str(Path(place, f"{number}_%06d.png")) for number in range(len(shown))])
+            if low:
+                files = [Path(place, f"below_{number:06d}.png") for number in range(len(steps))]
+                below((len(shown) * width, low), files)
+            frames = [str(Path(place, f"{number}_%06d.png")) for number in range(len(shown))]
+            self.join(frames, str(Path(place, "below_%06d.png")) if low else "")
         return len(steps)
+
+    def field(self, description: dict[str, Any]) -> tuple[str, tuple[float, float] | None]:
+        """The field that the film shows, and both ends of its colours; None where it names things."""
+        layer, field = self._layers(description)[0]
+        scale = description["layers"][layer]["arrays"][field]["scale"]
+        return field, scale and tuple(scale)
 
     def n_pictures(self, description: dict[str, Any]) -> int:
         """How many pictures are side by side in a frame."""
         return len(self._layers(description))
 
-    def join(self, frames: Sequence[str]) -> None:
-        """Joins numbered images to the film. frames : their paths, with %06d, for each picture in a frame."""
+    def join(self, frames: Sequence[str], below: str = "") -> None:
+        """Joins numbered images to the film. frames : their paths, with %06d, for each picture in a frame.
+        below : of the images below them; "": there are none."""
         look, options = ENCODING[self.path.suffix.lower()]
-        side_by_side = f"hstack=inputs={len(frames)}," if len(frames) > 1 else ""
         named = "".join(f"[{number}:v]" for number in range(len(frames)))
+        joined = f"{named}hstack=inputs={len(frames)}" if len(frames) > 1 else f"{named}null"
+        joined += f"[above];[above][{len(frames)}:v]vstack" * bool(below)
         command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error"]
-        for path in frames:
+        for path in [*frames, *filter(None, [below])]:
             command += ["-framerate", f"{self.rate:g}", "-i", path]
-        command += ["-filter_complex", f"{named}{side_by_side}{look}", *options]
+        command += ["-filter_complex", f"{joined},{look}", *options]
         # Absolute, else ffmpeg takes what is before a colon for a protocol.
         with new_file(self.path.absolute()) as film:
             command.append(str(film))

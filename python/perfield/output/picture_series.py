@@ -31,7 +31,7 @@ from perfield.pictures.line_choice import LEFT_OUT
 from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.piece_messages import PieceMessages
-from perfield.pictures.pieces import SomePieces, StoredPieces
+from perfield.pictures.pieces import SomePieces, StoredPieces, mesh_at
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
 from perfield.topology import Placement, placement_of
 
@@ -114,12 +114,16 @@ class PictureSeries:
         own: dict[str, str] = {}
         static: dict[str, Path] = {}
         labels, meshes, crowded = [], Meshes(), Counter[str]()
+        numbers: dict[object, int] = {}  # of meshes
         for number, time in zip(self.steps, times):
             frame = self._frame(number)
             kinds = self.survey.kinds
             own_time = time if self.shown_at == "time" else None
             words = step_title(frame, number, own_time, kinds, is_injected(self.run))
-            mesh = meshes.number(frame.mesh_version)
+            mesh: object = meshes.number(frame.mesh_version)
+            if self.geometry is not None and hasattr(self.geometry.pieces, "mesh_times"):
+                mesh = mesh_at(self.geometry.pieces, frame)
+            mesh = numbers.setdefault(mesh, len(numbers))
             mesh_age, fields_age = self._ages(frame, number)
             labels.append(
                 {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,16 +45,19 @@ def is_plotfile(path: Path) -> bool:
     return (path / HEADER).is_file() and (path / "Level_0").is_dir()
 
 
+def time_of(path: Path) -> float:
+    """The simulation's time of a plotfile. Raises MeshMissingError if the folder is none; OSError."""
+    with _named(path):
+        return _header(path)[1]
+
+
 def amrex_boxes(path: Path, n_ranks: int) -> BoxTable:
     """The boxes of all levels, where no finer level covers them, with the field `level`.
 
     Raises MeshMissingError if the folder is no plotfile, or nothing says which rank has which box; OSError.
     """
-    try:
+    with _named(path):
         origin, levels = _levels(path)
-    except (ValueError, OverflowError, StopIteration) as error:
-        why = str(error) or f"its {HEADER} ends too early"
-        raise MeshMissingError(f"{path} is no AMReX plotfile that perfield reads: {why}.") from error
     highest = max((int(level.rank.max(initial=-1)) for level in levels), default=-1)
     if highest < n_ranks - 1:
         raise MeshMissingError(
@@ -75,13 +79,32 @@ def amrex_boxes(path: Path, n_ranks: int) -> BoxTable:
     return BoxTable(np.array(rank, np.int64), np.array(ends).reshape(-1, 6), fields)
 
 
-def _levels(path: Path) -> tuple[np.ndarray, list[_Level]]:
-    """The lowest corner of the domain (dim,), and all levels, the coarsest first."""
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors in a plotfile become a MeshMissingError that names it."""
+    try:
+        yield
+    except (ValueError, OverflowError, StopIteration) as error:
+        why = str(error) or f"its {HEADER} ends too early"
+        raise MeshMissingError(f"{path} is no AMReX plotfile that perfield reads: {why}.") from error
+
+
+def _header(path: Path) -> tuple[int, float, Iterator[str]]:
+    """The number of dimensions, the time, and the lines that follow."""
     lines = iter(safe_read(path / HEADER, path).decode().splitlines())
     next(lines)  # the version
     for _ in range(int(next(lines))):
         next(lines)  # names of fields
-    dim, _, finest = int(next(lines)), next(lines), int(next(lines))
+    dim, time = int(next(lines)), float(next(lines))
+    if not np.isfinite(time):
+        raise ValueError(f"its {HEADER} states the time {time}")
+    return dim, time, lines
+
+
+def _levels(path: Path) -> tuple[np.ndarray, list[_Level]]:
+    """The lowest corner of the domain (dim,), and all levels, the coarsest first."""
+    dim, _, lines = _header(path)
+    finest = int(next(lines))
     if not (1 <= dim <= 3 and 0 <= finest < MOST_LEVELS):
         raise ValueError(f"its {HEADER} states {dim} dimensions and {finest + 1} levels")
     origin = _floats(next(lines), dim)

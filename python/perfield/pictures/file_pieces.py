@@ -92,7 +92,7 @@ class FilePieces:
         cells = (dataset.GetCell(0) for rank in last for _, dataset in self.blocks(rank, None))
         return max((cell.GetCellDimension() for cell in itertools.islice(cells, 1)), default=0)
 
-    def mesh_times(self, times: Iterable[float]) -> list[float]:
+    def mesh_times(self, times: Iterable[float], begin_s: Iterable[float]) -> list[float]:
         """For each time of a frame, the time of the files that it shows; equal where these are the same."""
         known = sorted(time for time in self._files if time is not None) or self._open(0, self.files[0]).times
         return [newest_until(known, float(time)) for time in times]

@@ -41,8 +41,8 @@ class GeometryOptions:
     association : "point" or "cell", where perfield's values go.
     fields : names of the values to show; None shows all.
     focus : ranks f that get arrays `<call>_count_to_<f>` and so on.
-    view : how images show the mesh: "auto", "plain", "exploded" or "highest". explode : factor of an exploded
-        view; None lets the drawing side choose.
+    view : how images show the mesh: "auto", "plain", "exploded", "highest" or "cut". explode : factor of an
+        exploded view; None lets the drawing side choose.
     offsets : whether points carry the way that their piece takes in an exploded view (see `exploded`).
     lines : which messages between pieces become lines; None takes all.
     """

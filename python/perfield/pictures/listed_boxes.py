@@ -68,7 +68,7 @@ class ListedBoxes:
         rows = self._rows[rank] if rank < len(self._rows) else ()
         return [(number, self._box(row)) for number, row in enumerate(rows)]
 
-    def mesh_times(self, times: Iterable[float]) -> list[float]:
+    def mesh_times(self, times: Iterable[float], begin_s: Iterable[float]) -> list[float]:
         """One mesh for all times of frames."""
         return [0.0 for _ in times]
 

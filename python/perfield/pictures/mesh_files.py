@@ -350,6 +350,12 @@ def newest_time(times: list[float], frame: Frame | None) -> float:
     return newest_until(times, float("nan") if frame is None else float(frame.time))
 
 
+def begin_of(frame: Frame) -> float:
+    """When a frame began, on the run's common clock: on the lowest rank that is known; NaN where none is."""
+    known = frame.begin_s[np.isfinite(frame.begin_s)]
+    return float(known[0]) if len(known) else float("nan")
+
+
 def newest_until(times: list[float], time: float) -> float:
     """The newest of the times at or before another one, as for `newest_time`; NaN takes the last."""
     if not times:

@@ -57,7 +57,7 @@ class OpenFoamPieces:
         """
         return newest_time(sorted(written_times(self._sources[0].directory)), frame)
 
-    def mesh_times(self, times: Iterable[float]) -> list[float]:
+    def mesh_times(self, times: Iterable[float], begin_s: Iterable[float]) -> list[float]:
         """For each time of a frame, the time of the mesh that it shows; equal where the mesh is the same."""
         if not self._changes():
             return [0.0 for _ in times]

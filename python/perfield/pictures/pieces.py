@@ -29,7 +29,7 @@ from perfield.pictures.blocks import (
 from perfield.pictures.boxes import boxes_of_stated_grid
 from perfield.pictures.file_pieces import FilePieces, is_of_pieces
 from perfield.pictures.listed_boxes import ListedBoxes, table_of
-from perfield.pictures.mesh_files import FORMATS
+from perfield.pictures.mesh_files import FORMATS, begin_of
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 from perfield.pictures.rank_array import RankArrayPieces
 
@@ -102,6 +102,12 @@ class StoredPieces:
         )
         first = next((list(of_rank) for of_rank in fields if of_rank), [])
         return max((array.index for array in first), default=None)
+
+
+def mesh_at(pieces: Pieces, frame: Frame) -> object:
+    """What frames with the same mesh have in common."""
+    times = getattr(pieces, "mesh_times", None)
+    return times([frame.time], [begin_of(frame)])[0] if times else frame.mesh_version.tobytes()
 
 
 @dataclass(frozen=True)

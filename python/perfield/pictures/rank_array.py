@@ -69,7 +69,7 @@ class RankArrayPieces:
             ]
         return [(number, shallow(dataset)) for number, dataset in self._of_rank[rank]]
 
-    def mesh_times(self, times: Iterable[float]) -> list[float]:
+    def mesh_times(self, times: Iterable[float], begin_s: Iterable[float]) -> list[float]:
         """For each time of a frame, the time in the file that it shows; equal where that is the same."""
         return [newest_until(self._file.times, float(time)) for time in times]
 

@@ -25,7 +25,7 @@ from vtkmodules.vtkFiltersCore import vtkCellCenters, vtkFeatureEdges
 from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
 
 from perfield.pictures.blocks import cells_of, is_owned
-from perfield.pictures.pieces import Pieces
+from perfield.pictures.pieces import Pieces, mesh_at
 
 if TYPE_CHECKING:
     from perfield.run import AnyRun, Frame
@@ -69,8 +69,7 @@ class SharedFaces:
 
     def at(self, frame: Frame) -> Faces:
         """The faces in a frame."""
-        times = getattr(self._pieces, "mesh_times", None)
-        mesh = times([frame.time])[0] if times is not None else frame.mesh_version.tobytes()
+        mesh = mesh_at(self._pieces, frame)
         if self._known is None or self._known[0] != mesh:
             self._known = mesh, faces_between(self._run.n_ranks, frame, self._pieces)
         return self._known[1]

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 NOBODY = "no rank described a mesh, and none was found or named (--mesh PATH), so ranks are boxes."
 FOUND = "no rank described a mesh, so perfield looked for one on disk; --mesh names another, or boxes."
-USELESS = "The run wrote {files}, where nothing says which rank owns what; see --rank-array."
+USELESS = (
+    "The run wrote {files}, where nothing says which rank owns what; see --rank-array, and for plotfiles "
+    "amr.plot_nfiles = -1."
+)
 NAMED = 3  # files that a sentence names
 
 
@@ -66,7 +69,7 @@ def mesh_of(run: AnyRun, mesh: str | Path | None = None, rank_array: str | None 
     try:
         pieces = choose_pieces(run, mesh, rank_array)
     except MeshUnknownError:
-        return _found(run, [])
+        pieces = _found(run, [])
     if not getattr(pieces, "are_cells", True):
         raise MeshMissingError(f"the {pieces.way} have no cells.")
     return pieces

@@ -42,26 +42,27 @@ def heat_map(
     steps: Steps = None,
     axes: Axes | None = None,
     source: Source | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Axes:
     """Draws a field: a row for each rank, a column for each step. Absent values are grey.
 
     run : an open run. field : as in `Frame.values`. steps, axes, source : as `perfield.plots` says. More
     than 512 ranks or 1024 steps are joined: a cell shows the largest value that it stands for. The colours
     begin at zero; values of single steps far beyond the others are orange, as the legend shows. A frame
-    of several steps is as wide as these.
+    of several steps is as wide as these. limits : both ends of the colours; None chooses them.
     Raises PlotError if the run has no such field.
     """
     positions = frames_of(run, steps)
     cells, (ranks, columns) = largest_values(source or Source(run), known_field(run, field), positions)
     axes = new_axes(axes)
     words, unit = words_of(run, field)
-    low, end, most = _scale(cells)
+    low, end, most = _scale(cells) if limits is None else (*limits, np.nanmax(cells, initial=limits[1]))
     factor, name = scaled(unit, end)
     numbers, counted = step_numbers(run, positions)
     colours = map_of(field).with_extremes(over=BEYOND, bad=map_of(field).get_bad())
-    limits = (low * factor, end * factor)
+    ends = (low * factor, end * factor)
     spans = run.spans[positions]
-    image = draw_cells(axes, cells * factor, colours, limits, numbers, spans, (ranks, columns))
+    image = draw_cells(axes, cells * factor, colours, ends, numbers, spans, (ranks, columns))
     axes.set_ylim(run.n_ranks - 0.5, -0.5)
     bar = axes.figure.colorbar(image, ax=axes, extend="max" if end < most else "neither", pad=0.02)
     bar.ax.set_title(name, fontsize=12)

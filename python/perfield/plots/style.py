@@ -12,7 +12,7 @@ import numpy as np
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.derived.injected import is_injected
-from perfield.derived.matching import name_in_titles
+from perfield.derived.matching import date_in_titles, name_in_titles
 from perfield.output.titles import region_titles, title
 from perfield.text import counted, printable, shortened
 
@@ -154,4 +154,5 @@ def about_run(run: Run, positions: np.ndarray, sums: bool = False) -> str:
         many = f"{min(spans):,} to {max(spans):,}" if min(spans) < max(spans) else f"{max(spans):,}"
         steps += f" of {many} steps" + ", by their mean" * (not sums)
     injected = ", latencies injected" if is_injected(run) else ""
-    return f"{name_in_titles(run)}: {ranks}, {some}{steps}{injected}"
+    day = date_in_titles(run)
+    return f"{name_in_titles(run)}: {ranks}, {some}{steps}{injected}" + f", {day}" * bool(day)

@@ -183,7 +183,7 @@ class Followed:
             from perfield.pictures.pieces import StoredPieces
 
             return StoredPieces(run), (), frames.mesh
-        found = self._mesh.of(run, frames.time)
+        found = self._mesh.of(run, frames.time, frames.begin_s)
         return found.pieces, found.notes, found.versions
 
 

@@ -78,14 +78,15 @@ class MeshOnDisk:
         """Whether it takes the place of a mesh that the run stored."""
         return self._path is not None
 
-    def of(self, run: Run, times: np.ndarray) -> Found:
-        """What is known now. times : (n_frames,) of the program, NaN where unknown."""
+    def of(self, run: Run, times: np.ndarray, begin_s: np.ndarray) -> Found:
+        """What is known now. times, begin_s : (n_frames,) of the program and on the run's clock, NaN where
+        unknown."""
         is_final = self._found and (_has_times(self._found[0]) or run.state != "running")
         if not is_final and time.monotonic() >= self._next:
             self._found = self._look(run)
             self._next = time.monotonic() + AGAIN_S
         pieces, notes = self._found
-        return Found(pieces, notes, self._versions(pieces, times))
+        return Found(pieces, notes, self._versions(pieces, times, begin_s))
 
     def _look(self, run: Run) -> tuple[Pieces | None, tuple[str, ...]]:
         if not len(run):
@@ -104,11 +105,11 @@ class MeshOnDisk:
             return None, (str(error),)
         return pieces, tuple(notes)
 
-    def _versions(self, pieces: Pieces | None, times: np.ndarray) -> np.ndarray:
+    def _versions(self, pieces: Pieces | None, times: np.ndarray, begin_s: np.ndarray) -> np.ndarray:
         if not _has_times(pieces):
             return np.zeros(len(times), np.int64)
         try:
-            of_frames = pieces.mesh_times(times)
+            of_frames = pieces.mesh_times(times, begin_s)
         except (OSError, MeshError):
             return np.zeros(len(times), np.int64)
         for one in of_frames:

@@ -271,8 +271,8 @@ def _states(view: View, shown: list[int]) -> list[tuple[Any, Any]]:
         return [(versions[at], indexes[at]) for at in shown]
     if not hasattr(view.pieces, "mesh_times"):
         return [(versions[at], 0) for at in shown]
-    times = np.array([np.nan if one is None else one for one in view.frames["time"]])
-    of_frames = list(view.pieces.mesh_times(times))
+    stamps = (np.array(view.frames[name], float) for name in ("time", "begin_s"))  # None becomes NaN
+    of_frames = list(view.pieces.mesh_times(*stamps))
     return [(versions[at], of_frames[at]) for at in shown]
 
 
