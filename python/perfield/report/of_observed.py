@@ -214,8 +214,8 @@ def notes(run: Run, observed: Observed, lines: Mapping[str, str]) -> Iterator[st
         yield "The program still runs: this is what it had written when the report was made."
     elif run.state != "finished":
         yield (
-            "The program did not finish: it was killed, crashed, or called MPI_Abort. What its ranks did after "
-            "their last written steps is not known."
+            "The program did not finish: it was killed, crashed, or called MPI_Abort. What its ranks did "
+            "after their last written steps is not known."
         )
     absent = sum(entry is None for entry in run.rank_entries)
     if absent:
