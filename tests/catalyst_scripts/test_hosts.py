@@ -190,7 +190,7 @@ def test_follow_runs_a_pipeline_by_name_with_the_same_options(pictures, perfield
 @pytest.mark.long
 def test_live_in_pvbatch_draws_what_follow_sends(pictures, perfield_cli, tmp_path):
     place = f"localhost:{live_client.free_port()}"
-    options = ("--live", place, "--output", str(tmp_path), "--size", "320x240")
+    options = ("--live", place, "--output", str(tmp_path / "drawn"), "--size", "320x240")
     command = ["pvbatch", str(SCRIPTS / "live.py"), *options]
     with display() as number, (tmp_path / "said.txt").open("w") as said:
         client = subprocess.Popen(command, env={**os.environ, "DISPLAY": number}, stdout=said, stderr=said)
@@ -203,7 +203,7 @@ def test_live_in_pvbatch_draws_what_follow_sends(pictures, perfield_cli, tmp_pat
         finally:
             client.kill()
             client.wait()
-    drawn = {path.name for path in tmp_path.glob("*.png")}
+    drawn = {path.name for path in (tmp_path / "drawn").glob("*.png")}
     assert {name.partition("_")[0] for name in drawn} == {"geometry", "topology"}, drawn
     assert "the program has gone" in (tmp_path / "said.txt").read_text()
     assert not (pictures / "run/follow").exists() or not list((pictures / "run/follow").glob("*.vtm"))

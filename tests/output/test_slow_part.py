@@ -155,7 +155,7 @@ def test_one_slow_rank_of_a_hundred_thousand_is_seen_in_the_first_image(tmp_path
     pictures = shown(tmp_path)
     overview = pictures["many", "overview"]
     assert overview.labels == ["n6666, leaf370: 200 ms"]
-    assert overview.slow.sum() >= 16, "four by four pixels"
+    assert overview.slow.sum() >= 9, "three by three pixels, framed and named"
     assert max(spread(overview.slow)) <= 8, "one place only"
     assert "rank 66666, n6666, core 6: 200 ms" in pictures["many", "zoom"].labels
     assert USUAL_S < SLOW_S
