@@ -311,7 +311,8 @@ std::string imbalance_line(const RunTotals& run, const Tables& tables, const Com
         break;
       }
       text += "no rank is clearly slower";
-      if (compute.n_steps < kFewSteps) text += " in so few steps";
+      if (compute.n_steps < kFewSteps)
+        text += is_whole ? "; not proven: one frame" : " in so few steps";
       break;
   }
   return line("imbalance", text);

@@ -163,6 +163,9 @@ def test_slowest_ranks_leave_out_those_clearly_below(tmp_path):
 def test_few_steps_say_so(tmp_path):
     line = lines_of(write(tmp_path / "run", noisy([1, 1.2, 1], 1)))["imbalance"]
     assert line.endswith(": no rank is clearly slower in so few steps")
+    path = twin.write_run(tmp_path / "whole", steps=0, outside=lambda rank, kind: {"cpu_user_ns": 10**6})
+    line = lines_of(path)["imbalance"]
+    assert line.endswith(": no rank is clearly slower; not proven: one frame")
 
 
 def test_long_first_step_does_not_hide_the_slowest_rank(tmp_path):
