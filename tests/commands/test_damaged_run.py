@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield info` and `perfield render` show the undamaged part of damaged runs."""
+"""`perfield info`, `render` and `report` show the undamaged part of damaged runs."""
 
 from __future__ import annotations
 
@@ -91,3 +91,12 @@ def test_losing_one_rank_keeps_the_frames_of_the_others(run):
     for frame in found.frames():
         assert frame.present.tolist() == [True, False, True]
     assert found.damage
+
+
+def test_reports_speak_of_the_rest_when_a_node_lost_its_file(tmp_path, capsys):
+    run = twin.write_run(tmp_path / "run", ranks=4, steps=STEPS, hosts=("a", "b"))
+    next((run / "stream").glob("b*")).unlink()  # of the last ranks
+    assert commands.main(["report", str(run), "--text"]) == 0
+    assert "2 of 4 ranks never checked in, so nothing is known of them." in capsys.readouterr().out
+    assert commands.main(["info", str(run), "--waits", "--ranks"]) == 0
+    assert capsys.readouterr().out.count("never checked in") == 2
