@@ -13,6 +13,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "fields/clock_windows.hpp"
 #include "fields/columns.hpp"
 #include "fields/fields.hpp"
 #include "fields/frames.hpp"
@@ -480,6 +481,26 @@ void bind_names(py::module_& module) {
 }
 
 void bind_frames(py::module_& module) {
+  using Times = py::array_t<int64_t, py::array::c_style | py::array::forcecast>;
+  module.def(
+      "windows_of_entries",
+      [](const Times& realtime_ns, const Offsets& length_ns, int64_t start_ns) {
+        if (realtime_ns.size() != length_ns.size())
+          throw py::value_error("realtime_ns and length_ns differ in length");
+        const perfield::ClockWindows windows(start_ns);
+        std::vector<uint64_t> last;
+        std::vector<uint32_t> n;
+        for (py::ssize_t at = 0; at < realtime_ns.size(); ++at) {
+          const auto of = windows.of_entry(realtime_ns.data()[at], length_ns.data()[at]);
+          last.push_back(of.last);
+          n.push_back(of.n);
+        }
+        return py::make_tuple(to_array(std::move(last)), to_array(std::move(n)));
+      },
+      py::arg("realtime_ns"), py::arg("length_ns"), py::arg("start_ns"),
+      "The windows of the clock of entries that closed for another reason: (last, n).\n\n"
+      "realtime_ns, length_ns : of each entry, CLOCK_REALTIME at its end, and how long it lasted.\n"
+      "start_ns : when the run started. last, n : of each entry, its last window and how many.");
   using Spans = py::array_t<uint32_t, py::array::c_style | py::array::forcecast>;
   module.def(
       "join_entries",

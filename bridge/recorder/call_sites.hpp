@@ -28,7 +28,7 @@ inline constexpr int kMostSiteFrames = 32;
 // kAskOfAll: whether the call is a collective operation of all ranks; see perfield_call_of_all.
 // kAskRanks: whether ranks agree on a site; see AgreedSite.
 // kRefuseSteps: collective operations end steps, and those on which others agree must not.
-// kCloseWindow: while nothing closes steps; see session/clock_windows.hpp.
+// kCloseWindow: while nothing closes steps; see fields/clock_windows.hpp.
 enum AfterCall : uint64_t {
   kNothing = 0,
   kCloseStep = 1,

@@ -10,7 +10,7 @@
 
 #include "configuration/config.hpp"
 #include "configuration/step_call.hpp"
-#include "session/clock_windows.hpp"
+#include "fields/clock_windows.hpp"
 #include "session/windows.hpp"
 
 namespace perfield {

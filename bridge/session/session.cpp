@@ -30,6 +30,7 @@ namespace perfield {
 namespace {
 constexpr uint64_t kPatience_ns = 500'000'000;  // without a close
 constexpr double kTickOfPatience_s = 0.25;
+constexpr uint64_t kLongStep = 4;  // windows of the clock
 // To a limit of memory, for a program that may need more than it has at its start. perfield takes a
 // third of it at most.
 constexpr uint64_t kLeastRoom = 24 << 20;
@@ -127,7 +128,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   if (configured_steps_.start(config_, writer_.run_path(), rank_, size,
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
-  if (configured_steps_.are_looked_for()) wait_for_next_window();
+  if (configured_steps_.are_looked_for()) wait_for_window(1);
   for (auto* function : hooks.on_start) function();
   return true;
 }
@@ -218,6 +219,7 @@ void Session::close_step_of_call(uint32_t before_newest) noexcept {
     const uint64_t step =
         sites.has_found() ? sites.found_steps() - 1 - before_newest : clock_.step();
     close(int64_t(step), NAN, now);
+    if (sites.has_found()) wait_for_window(kLongStep);
   });
 }
 
@@ -264,21 +266,24 @@ void Session::restart_steps() noexcept {
     rank_log().line("setup      continues: the steps up to " + std::to_string(clock_.step()) +
                     " were found in another loop");
     clock_.restart_setup();
+    if (configured_steps_.are_looked_for()) wait_for_window(1);
   });
 }
 
-// A call of MPI came after the end of a window. As soon as steps close, windows do no longer.
+// A call of MPI came after the end of a window. While found steps close, windows do not. They
+// divide one that stays open for long, as its loop may be over.
 void Session::close_clock_window() noexcept {
   while_measuring([this](uint64_t now) {
     recorder().sites.next_window(~uint64_t{0});
-    if (!clock_.in_setup() || clock_.had_steps()) return;
+    const bool in_step = !clock_.in_setup();
+    if (in_step && !recorder().sites.has_found()) return;
     const uint32_t n = configured_steps_.clock_windows().passed(realtime_ns());
-    if (n > 0)  // else the ticks were a little early
+    if (n > 0 && (!in_step || clock_.counts()))  // else the ticks were a little early
       close_by(now, [&] {
         clock_.cut(now);
-        write_window(n, now);
+        in_step ? write_part_of_step(now) : write_window(n, now);
       });
-    wait_for_next_window();
+    wait_for_window(1);
   });
 }
 
@@ -290,9 +295,19 @@ void Session::write_window(uint32_t n, uint64_t now) {
              windows.end_s(), now);
 }
 
-void Session::wait_for_next_window() noexcept {
+// The first entry is that of the closed steps which share it.
+void Session::write_part_of_step(uint64_t now) {
+  if (clock_.span() > 0)
+    write_step(StepKind::step, clock_.step() - 1, clock_.last_label(), NAN, now);
+  else
+    write_step(StepKind::teardown, clock_.step(), clock_.last_label(), NAN, now);
+}
+
+// The n-th one from now on.
+void Session::wait_for_window(uint64_t n) noexcept {
   Recorder& r = recorder();
-  const int64_t left = configured_steps_.clock_windows().due_ns() - realtime_ns();
+  const int64_t now = realtime_ns();
+  const int64_t left = configured_steps_.clock_windows().due_ns(now, n) - now;
   r.sites.next_window(r.clock.ticks() + r.clock.ticks_of_ns(uint64_t(std::max<int64_t>(left, 0))));
 }
 
@@ -354,6 +369,7 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
   body.faults = notices_.faults_of_step();
   body.mesh_version = writer_.mesh().version();
   clock_.fill(&body, now);
+  if (is_part(kind)) body.span = 0;
   process_.fill(&body, clock_.windowed());
   return body;
 }
@@ -471,7 +487,10 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   r.take_log();  // of a step that never closed; its messages belong to teardown
   const bool has_found = r.sites.has_found();
   agreed_steps_.end(r.sites, r.clock.since_start_ns(now));
-  if (has_found && !r.sites.found_is_right()) clock_.restart_setup();
+  if (has_found && !r.sites.found_is_right()) {
+    clock_.restart_setup();
+    r.sites.stop_finding();
+  }
   if (clock_.in_setup() && !clock_.had_steps() && configured_steps_.clock_windows().written()) {
     write_window(1, now);  // the last, shorter one
   } else if (clock_.in_setup()) {

@@ -129,7 +129,10 @@ class Session {
   template <typename F>
   void close_by(uint64_t now, F write) noexcept;
   void write_window(uint32_t n, uint64_t now);
-  void wait_for_next_window() noexcept;
+  void write_part_of_step(uint64_t now);
+  // Whether an entry is a part of a step that is still open, as far as anyone knows.
+  bool is_part(StepKind kind) const noexcept { return kind == StepKind::teardown && !is_ending_; }
+  void wait_for_window(uint64_t n) noexcept;
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);
   // The fixed part of the open step's entry.

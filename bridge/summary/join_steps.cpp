@@ -91,7 +91,9 @@ void StepNumbers::add(int32_t its_rank, int64_t its_label, double its_time) {
 
 void Totals::join() {
   const auto to = moved(entries);
-  if (!to.empty()) {
+  const bool any_parts = std::any_of(entries.begin(), entries.end(),
+                                     [](const EntryStep& entry) { return entry.span == 0; });
+  if (!to.empty() || any_parts) {
     move_rows(to, &entries);
     move_rows(to, &rank_steps);
     move_rows(to, &region_steps);
@@ -103,9 +105,9 @@ void Totals::join() {
   for (const EntryStep& entry : entries) {
     numbers[entry.step].add(entry.rank, entry.label, entry.time);
     uint32_t& span = spans[entry.step];
-    span = std::max(span, entry.span);
+    span = std::max({span, entry.span, 1u});
     double& longest = lengths[entry.step];
-    longest = std::max(longest, entry.measured_ns / double(entry.span));
+    longest = std::max(longest, entry.measured_ns / std::max(1.0, double(entry.span)));
     bytes[entry.step] += entry.written_bytes;
   }
   for (const auto& [step, sum] : bytes) written[step] = sum / double(spans[step]);

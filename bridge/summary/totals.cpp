@@ -130,7 +130,7 @@ RankSums Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind
       regions[region_key(rank, row.region)].waiting_ns += row.value;
   }
 
-  const uint32_t span = std::max(1u, step.fixed.span);
+  const uint32_t span = step.fixed.span;
   entries.push_back({number, step.fixed.label, step.fixed.time, double(step.fixed.measured_ns),
                      entry.io_write_bytes, rank, span});
   if (!entry.has_mpi) return entry;
@@ -277,40 +277,77 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
     overflowed += step->fixed.overflowed;
-    uint64_t& first = restarted[header.rank];
-    if (step->fixed.kind == static_cast<uint16_t>(StepKind::setup) && header.index > first) {
-      is_to_be_read_again = true;
-      first = header.index;
-    }
-    const bool is_window = step->fixed.kind == static_cast<uint16_t>(StepKind::window);
-    windows[header.rank] += is_window;
-    const bool inside = is_window ? has_windows
-                                  : step->fixed.kind == static_cast<uint16_t>(StepKind::step) &&
-                                        header.index >= first;
-    const uint64_t index = counted(header);
-    if (inside) {
-      uint64_t& mine = closed[header.rank];
-      mine += std::max(1u, step->fixed.span);
-      steps.n_steps = std::max(steps.n_steps, mine);
-    }
-    const bool is_measured = !(step->fixed.flags & kStepNotMeasured);
-    const bool is_behind = step->fixed.kind == static_cast<uint16_t>(StepKind::teardown);
-    PartTimes& part = parts[header.rank][inside ? 1 : is_behind ? 2 : 0];
-    part.begin_ns = std::min(part.begin_ns, step->fixed.begin_ns);
-    part.end_ns = std::max(part.end_ns, step->fixed.end_ns);
-    if (inside && is_measured) arrivals.add_step(header.rank, int64_t(index), *step);
-    if (inside) longest_span.add(index, step->fixed.span, is_measured);
-    if (!is_measured) {
-      steps.n_unmeasured += inside;
-      return;
-    }
-    const RankSums sums = (inside ? steps : outside)
-                              .add(header.rank, inside ? index : 0, group[header.rank],
-                                   size > 1 && blind[header.rank], *step, quantities[header.rank],
-                                   mesh_ids[header.rank]);
-    part.measured_ns += sums.measured_ns;
-    part.waiting_ns += sums.waiting_ns();
+    const StepView windows_of_it = as_windows(header.rank, *step);
+    add_step(header, has_made_windows ? windows_of_it : *step);
   }
+}
+
+StepView RunTotals::as_windows(int32_t rank, const StepView& step) {
+  const uint64_t length_ns = step.fixed.end_ns - std::min(step.fixed.begin_ns, step.fixed.end_ns);
+  const ClockWindows::Range of = clock_windows.of_entry(step.fixed.realtime_ns, length_ns);
+  MadeWindows& made = made_windows[rank];
+  StepView found = step;
+  found.fixed.label = int64_t(of.last);
+  found.fixed.time = ClockWindows::end_s(of.last + 1);
+  found.fixed.span = of.last == made.last ? 0 : of.n;
+  found.fixed.flags &= uint16_t(~kStepLabelFell);
+  made.n += of.last != made.last;
+  made.last = of.last;
+  return found;
+}
+
+void RunTotals::add_step(const EntryHeader& header, const StepView& step) {
+  const auto kind = static_cast<StepKind>(step.fixed.kind);
+  uint64_t& first = restarted[header.rank];
+  if (kind == StepKind::setup && header.index > first) {
+    is_to_be_read_again = true;
+    first = header.index;
+  }
+  if (kind == StepKind::setup && header.index == first) begun_anew.insert(header.rank);
+  const bool is_window = kind == StepKind::window;
+  windows[header.rank] += is_window;
+  any_other |= !is_window;
+  const bool is_step = kind == StepKind::step && header.index >= first;
+  const bool is_behind =
+      kind == StepKind::teardown && (first == 0 || begun_anew.count(header.rank) > 0);
+  const auto last = last_step.find(header.rank);
+  const bool is_part = is_behind && last != last_step.end() && header.index <= last->second;
+  if (is_step && (last == last_step.end() || last->second < header.index)) {
+    last_step[header.rank] = header.index;
+    if (parts[header.rank][2].is_known()) is_to_be_read_again = true;  // that was a part of steps
+  }
+  const bool inside = has_made_windows || (is_window ? has_windows : is_step || is_part);
+  const uint64_t index = has_made_windows ? uint64_t(step.fixed.label) : counted(header);
+  if (inside) {
+    uint64_t& mine = closed[header.rank];
+    mine += is_step ? std::max(1u, step.fixed.span) : step.fixed.span;
+    steps.n_steps = std::max(steps.n_steps, mine);
+  }
+  const bool is_measured = !(step.fixed.flags & kStepNotMeasured);
+  PartTimes& part = parts[header.rank][inside ? 1 : is_behind ? 2 : 0];
+  part.begin_ns = std::min(part.begin_ns, step.fixed.begin_ns);
+  part.end_ns = std::max(part.end_ns, step.fixed.end_ns);
+  if (inside && is_measured) arrivals.add_step(header.rank, int64_t(index), step);
+  if (inside) longest_span.add(index, step.fixed.span, is_measured);
+  if (!is_measured) {
+    steps.n_unmeasured += inside;
+    return;
+  }
+  const RankSums sums =
+      (inside ? steps : outside)
+          .add(header.rank, inside ? index : 0, group[header.rank], size > 1 && blind[header.rank],
+               step, quantities[header.rank], mesh_ids[header.rank]);
+  part.measured_ns += sums.measured_ns;
+  part.waiting_ns += sums.waiting_ns();
+}
+
+bool RunTotals::needs_windows() const {
+  if (has_windows || steps.n_steps > 0) return false;
+  const auto is_any = [](const auto& of_ranks, auto is) {
+    return std::any_of(of_ranks.begin(), of_ranks.end(), [is](auto& of) { return is(of.second); });
+  };
+  return any_other ? is_any(made_windows, [](auto& of) { return of.n >= kFewestWindows; })
+                   : is_any(windows, [](auto n) { return n >= kFewestWindows; });
 }
 
 void RunTotals::take_waiting() {
@@ -420,6 +457,7 @@ std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals
   totals->steps_by_clock =
       totals->has_windows || (text.find("\"step_seconds\": ") != std::string::npos &&
                               text.find("\"step_seconds\": 0,") == std::string::npos);
+  totals->clock_windows = ClockWindows(json_integer(text, "start_ns", 0));
   totals->injected = json_value(text, "injected");
   const std::string configuration = json_value(text, "configuration");
   totals->seen.regions = json_value(configuration, "regions") != "[]";
@@ -489,13 +527,10 @@ std::string read_once(const std::string& run_path, uint64_t max_bytes, RunTotals
     for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
     totals->bytes_read += bytes - begin;
   }
-  const bool many = std::any_of(totals->windows.begin(), totals->windows.end(),
-                                [](const auto& of) { return of.second >= kFewestWindows; });
-  // Windows cover only a part of a run in which steps were closed and taken back.
-  const bool any_taken_back = std::any_of(totals->restarted.begin(), totals->restarted.end(),
-                                          [](const auto& of) { return of.second > 0; });
-  if (!totals->has_windows && totals->steps.n_steps == 0 && many && !any_taken_back)
+  if (!totals->is_to_be_read_again && totals->needs_windows()) {
     totals->has_windows = totals->is_to_be_read_again = true;
+    totals->has_made_windows = totals->any_other;
+  }
   if (totals->is_to_be_read_again) return "";
   totals->define_lost();
   if (totals->arrivals.any()) totals->take_waiting();
@@ -511,7 +546,9 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
     if (!totals->is_to_be_read_again) return error;
     RunTotals again;
     again.restarted = totals->restarted;
+    again.last_step = totals->last_step;
     again.has_windows = totals->has_windows;
+    again.has_made_windows = totals->has_made_windows;
     *totals = std::move(again);
   }
 }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fields/clock_windows.hpp"
 #include "fields/columns.hpp"
 #include "format/decode.hpp"
 #include "format/known_quantities.hpp"
@@ -45,7 +46,7 @@ struct EntryStep {
   int64_t label;  // the program's own number
   double time, measured_ns, written_bytes;
   int32_t rank;
-  uint32_t span;  // how many steps it adds up
+  uint32_t span;  // how many steps it adds up; 0: of the same steps as the entry before
 };
 
 // What one rank measured in one step, for tests over ranks and steps. NaN: not known. Here and
@@ -207,9 +208,20 @@ struct RunTotals {
   std::map<int32_t, uint64_t> restarted;
   // Windows of the clock take the place of steps; see StepKind::window there.
   bool has_windows = false;
-  std::map<int32_t, uint64_t> windows;        // by rank: entries of them
-  bool is_to_be_read_again = false;           // as steps were added that are none, or the reverse
-  std::map<int32_t, uint64_t> closed;         // by rank: steps closed
+  std::map<int32_t, uint64_t> windows;  // by rank: entries of them
+  // And some entries are of setup, or of steps that were taken back. So all are put into windows.
+  bool has_made_windows = false, any_other = false;
+  ClockWindows clock_windows;
+  struct MadeWindows {
+    uint64_t last = ~uint64_t{0}, n = 0;
+  };
+  std::map<int32_t, MadeWindows> made_windows;  // by rank
+  // By rank: its last step. Entries of the end with a lower index, or this one, are parts of steps;
+  // see StepKind::teardown there.
+  std::map<int32_t, uint64_t> last_step;
+  std::set<int32_t> begun_anew;        // ranks whose steps have, after others were taken back
+  bool is_to_be_read_again = false;    // as steps were added that are none, or the reverse
+  std::map<int32_t, uint64_t> closed;  // by rank: steps closed
   std::map<int32_t, uint64_t> closed_at_end;  // the same, by ranks that ended well
   std::string injected;                       // what run.json holds of latencies, or ""
   bool steps_by_clock = false;                // step_seconds, or has_windows
@@ -235,6 +247,11 @@ struct RunTotals {
   // numbers of them. Windows of the clock have the same index on all ranks.
   uint64_t counted(const EntryHeader& header) const;
   void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
+  void add_step(const EntryHeader& header, const StepView& step);
+  // The same step as an entry of windows of the clock.
+  StepView as_windows(int32_t rank, const StepView& step);
+  // Whether windows of the clock take the place of steps.
+  bool needs_windows() const;
   // Takes a `definition` entry, which the ids of several ranks may name.
   void add_meaning(const EntryHeader& header, const unsigned char* body);
   void define(int32_t rank, EntryType type, uint32_t id, const Meaning& meaning);

@@ -242,14 +242,40 @@ def test_windows_before_the_first_step_are_of_setup(first_run):
 
 
 @WITH_ONE_MPI
-def test_steps_that_do_not_hold_at_the_end_leave_one_frame(first_run):
-    """Windows of the clock, which came before them, cover only a part of the run."""
+def test_steps_that_do_not_hold_at_the_end_leave_windows_of_the_clock(first_run):
+    """Of those before the steps, of the steps themselves, and of what came after them."""
     other = "".join(f"MPI_Bcast(&in, 1, MPI_INT, {rank}, MPI_COMM_WORLD);" for rank in (0, 1, 2) * 9)
     loops = f"for (int i = 0; i < 12; ++i) residual(); for (int i = 0; i < 2; ++i) {{ {other} }}"
-    run, said = first_run(TASKS.format(n=250) + loops)
-    assert [frame.kind for frame in run.frames()] == ["whole"]
-    assert "steps      none closed on 3 ranks; the lines below are of the whole run" in said, said
+    run, said = first_run(TASKS.format(n=120) + loops + TASKS.format(n=230))
+    assert run.has_windows and run.steps_by_clock and not run.is_whole
+    assert len(run) >= 8 and not run.setup.present.any() and not run.teardown.present.any()
+    frames = list(run.frames())
+    assert [frame.label for frame in frames] == [frame.index for frame in frames] == run.step_indexes.tolist()
+    assert [frame.time for frame in frames] == [(frame.index + 1) / 4 for frame in frames]
+    assert [frame.span for frame in frames] == run.spans.tolist()
+    assert np.nansum([frame.values["sent_count"] for frame in frames], axis=0).tolist() == [350] * 3
+    read = run.read(range(len(run)), ["sent_count"])
+    assert read["fixed"]["label"].tolist() == [label for f in frames for label in [f.label] * f.present.sum()]
+    assert run.frame_headers(range(len(run)))["label"].tolist() == run.step_indexes.tolist()
+    words = f"{len(run)} windows of 250 ms or more by the clock"
+    assert re.search(rf"(?m)^steps +none closed on 3 ranks.* {words}$", said), said
     assert "marked no time steps" in said
+
+
+@WITH_ONE_MPI
+def test_a_step_that_stays_open_for_long_is_one_frame(first_run):
+    """It has an entry for each window of the clock, as nobody knows whether the loop is over."""
+    long = TASKS.format(n="150 * (step == 10)")
+    run, said = first_run(STEPS.format(body=INNER.format(more="") + long) + TASKS.format(n=150))
+    assert run.steps_closed.tolist() == [17] * 3, said
+    assert [sent(run)[at] for at in (6, 7, 8)] == [[0, 3, 3], [150, 153, 153], [0, 3, 3]]
+    assert run.spans.tolist() == [frame.span for frame in run.frames()] == [1] * 17
+    assert len(next(iter(run.closings([0])))[0]) == 17
+    assert run.frame(7).values["step_time_s"].min() > 1.4
+    assert run.teardown.values["sent_count"].tolist() == [150] * 3
+    entries = np.bincount(run.streams.places["rank"][run.streams.of_type("step")])
+    assert (entries > 17 + 2 + 2).all()
+    assert re.search(r"(?m)^steps +17 on 3 ranks", said), said
 
 
 @WITH_ONE_MPI

@@ -267,3 +267,26 @@ def test_a_damaged_choice_is_none(tmp_path, text):
     choose_span(run.path, 4)
     (run.path / "analysis/frames.json").write_text(text)
     assert len(perfield.open(run.path)) == 8
+
+
+def test_entries_that_closed_otherwise_lie_in_windows_of_the_clock():
+    """Of 250 ms; from the 256th on two share an entry, from the 512th on four."""
+    begin_end = [
+        (0.0, 0.1, 0, 1),  # amid the first one
+        (0.2, 0.3, 0, 1),  # across its end
+        (0.3, 1.1, 3, 3),  # from the second one to the end of the fourth
+        (0.74, 0.76, 2, 1),
+        (-1.0, 0.1, 0, 1),  # the clock was set
+        (64.1, 64.2, 257, 2),
+        (63.9, 128.3, 511, 257),
+        (128.1, 128.2, 515, 4),
+    ]
+    start_ns = 7_000_000_000
+    begin, end, last, n = np.array(begin_end).T
+    lengths = np.round((end - begin) * 1e9).astype(np.int64)
+    found = _bridge.windows_of_entries(np.round(end * 1e9).astype(np.int64) + start_ns, lengths, start_ns)
+    assert [of.tolist() for of in found] == [last.tolist(), n.tolist()]
+    with pytest.raises(ValueError, match="differ in length"):
+        _bridge.windows_of_entries([1, 2], [1], 0)
+    extremes = _bridge.windows_of_entries([-(1 << 63), (1 << 63) - 1], [(1 << 64) - 1, 0], 1 << 62)
+    assert (extremes[0] >= 0).all() and (extremes[1] >= 1).all()

@@ -94,11 +94,11 @@ class FrameIndex:
     def spans(self) -> np.ndarray:
         """(n_frames,) int64, how many steps each frame adds up, as `Frame.span`."""
         begin = self._begins_of_ranks
-        of_entries = np.maximum(self.entries.places["span"][self.rows], 1)
+        of_entries = self.entries.places["span"][self.rows]  # 0: of the same steps as the one before
         of_ranks = np.add.reduceat(of_entries, begin, dtype=np.int64) if len(self.rows) else begin
         at = np.searchsorted(begin, self.begin[:-1])
         spans = np.maximum.reduceat(of_ranks, at) if len(self.rows) else of_ranks
-        return np.minimum(spans, self.last + 1)  # more are damaged
+        return np.clip(spans, 1, self.last + 1)  # others are damaged
 
     @property
     def n_present(self) -> np.ndarray:

@@ -29,12 +29,14 @@ class Ranks:
     of all steps, by rank and index, and their ranks. of_kind : row numbers of SETUP and TEARDOWN entries.
     logs : row numbers of the entries of logged events. group : (n_ranks,) int64, which ranks step
     together; -1 where that is not known. has_windows : whether windows of the clock take the place of
-    steps, as the program closes none and perfield finds none.
+    steps, as the program closes none and perfield finds none. has_made_windows : and all entries were put
+    into windows, as some are of setup, or of steps that were taken back.
     """
 
-    def __init__(self, streams: Streams, configuration: Mapping[str, Any]):
-        """configuration : the run's settings by name."""
+    def __init__(self, streams: Streams, info: Mapping[str, Any]):
+        """info : what run.json holds."""
         self._streams = streams
+        configuration = info.get("configuration", {})
         self.entries: list[dict | None] = [None] * _size_of_world(streams)
         for rank, body in self.json("rank"):
             self.entries[rank] = body
@@ -45,23 +47,24 @@ class Ranks:
 
         places, steps = streams.places, self.rows("step")
         kinds = places["kind"][steps]
-        self.of_kind = {kind: _newest(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
-        closed, windows = steps[kinds == _STEP], steps[kinds == _WINDOW]
-        of_ranks = np.bincount(places["rank"][windows], minlength=1)
-        self.has_windows = not len(closed) and bool(of_ranks.max() >= _bridge.FEWEST_WINDOWS)
-        if self.has_windows:
-            closed, windows = windows, closed
+        self.of_kind = {kind: _once(streams, steps[kinds == kind]) for kind in (SETUP, TEARDOWN)}
+        closed, windows = steps[kinds == _STEP], _once(streams, steps[kinds == _WINDOW])
         self._take_back(closed, windows)
         closed = self._since_restart(closed)
+        parts = self._parts_of_steps(closed)
         self.logs = self._since_restart(self.rows("events"))
+        self.has_windows = self.has_made_windows = False
+        if not len(closed):
+            closed = self._windows(windows, info.get("start_ns", 0))
         self._first = self._restarted  # index of each rank's first step
         if not configuration.get("step_seconds", 0):  # windows have the same index on all ranks
-            self._count_anew(np.concatenate((closed, self.logs, self.of_kind[TEARDOWN])))
+            self._count_anew(np.concatenate((closed, parts, self.logs, self.of_kind[TEARDOWN])))
             self._first = np.zeros_like(self._restarted)
         self.last = np.full(len(self), -1, dtype=np.int64)
         np.maximum.at(self.last, places["rank"][closed], places["index"][closed].astype(np.int64))
-        self.measured = _newest(streams, closed[places["flags"][closed] & _NOT_MEASURED == 0])
-        self.closed = _newest(streams, closed, rank_first=True)
+        is_measured = places["flags"][closed] & _NOT_MEASURED == 0
+        self.measured = _once(streams, np.concatenate((closed[is_measured], parts)))
+        self.closed = _newest(streams, closed)
         self.rank_of_closed = places["rank"][self.closed]
 
         self.newest_ns = self._newest_realtime()
@@ -137,10 +140,59 @@ class Ranks:
         self._restarted = np.zeros(len(self), dtype=np.int64)
         np.maximum.at(self._restarted, places["rank"][setup], places["index"][setup].astype(np.int64))
         before = closed[places["index"][closed] < self._restarted[places["rank"][closed]]]
-        if len(before) or len(windows):
-            rows = np.concatenate((setup, *(_newest(self._streams, rows) for rows in (before, windows))))
+        newest = np.full(len(self), -1, dtype=np.int64)  # a rank's rows are in the order of its entries
+        np.maximum.at(newest, places["rank"][setup], setup)
+        behind = self.of_kind[TEARDOWN]
+        is_before = behind < newest[places["rank"][behind]]
+        self.of_kind[TEARDOWN] = behind[~is_before]
+        if len(before) or len(windows) or is_before.any():
+            rows = np.concatenate((setup, _once(self._streams, before), windows, behind[is_before]))
             order = np.lexsort((places["sequence"][rows], places["rank"][rows]))
             self.of_kind[SETUP] = rows[order]
+
+    def _parts_of_steps(self, closed: np.ndarray) -> np.ndarray:
+        """Takes the parts of steps that stayed open for long from the entries of the end: of those of a rank,
+        the ones before its last step."""
+        places, behind = self._streams.places, self.of_kind[TEARDOWN]
+        last = np.full(len(self), -1, dtype=np.int64)
+        np.maximum.at(last, places["rank"][closed], places["index"][closed].astype(np.int64))
+        is_part = places["index"][behind].astype(np.int64) <= last[places["rank"][behind]]
+        self.of_kind[TEARDOWN] = behind[~is_part]
+        return behind[is_part]
+
+    def _windows(self, windows: np.ndarray, start_ns: int) -> np.ndarray:
+        """The entries of windows of the clock, if these are enough to take the place of steps. If others are
+        of setup, or of steps that were taken back, all are put into windows.
+
+        windows : those that ranks closed. start_ns : CLOCK_REALTIME when the run began.
+        """
+        places = self._streams.places
+        rows = np.concatenate((self.of_kind[SETUP], self.of_kind[TEARDOWN]))
+        rows = rows[np.lexsort((rows, places["rank"][rows]))]
+        rank = places["rank"][rows]
+        is_first = np.ones(len(rows), dtype=bool)
+        has_made_windows = len(rows) > len(windows)
+        if has_made_windows:
+            last, n = self._windows_of(rows, start_ns)
+            is_first[1:] = (rank[1:] != rank[:-1]) | (last[1:] != last[:-1])
+        if np.bincount(rank[is_first], minlength=1).max() < _bridge.FEWEST_WINDOWS:
+            return rows[:0]
+        self.has_windows, self.has_made_windows = True, has_made_windows
+        self.of_kind = dict.fromkeys(self.of_kind, rows[:0])
+        if has_made_windows:
+            places["index"][rows], places["span"][rows] = last, np.where(is_first, n, 0)
+            self._restarted[:] = 0
+        return rows
+
+    def _windows_of(self, rows: np.ndarray, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
+        """The last window of each entry, and how many it lasts."""
+        realtime_ns, length_ns = np.zeros((2, len(rows)), dtype=np.int64)
+        order = np.argsort(rows)
+        for here, tables in self._streams.steps(rows):
+            at, fixed = order[np.searchsorted(rows[order], here)], tables["steps"]
+            realtime_ns[at] = fixed["realtime_ns"]
+            length_ns[at] = fixed["end_ns"] - np.minimum(fixed["begin_ns"], fixed["end_ns"])
+        return _bridge.windows_of_entries(realtime_ns, np.maximum(length_ns, 0), start_ns)
 
     def _since_restart(self, rows: np.ndarray) -> np.ndarray:
         """Those of some entries that are not of steps that were taken back."""
@@ -239,10 +291,20 @@ def _size_of_world(streams: Streams) -> int:
     return int(ranks[ranks < _bridge.MOST_UNSTATED].max(initial=-1)) + 1
 
 
-def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
-    """Rows sorted by (index, rank), or by (rank, index); of duplicates only the newer stays."""
+def _once(streams: Streams, rows: np.ndarray) -> np.ndarray:
+    """Rows sorted by (index, rank), without those that were written twice (on NFS, after an error)."""
+    places = streams.places
+    columns = [places[name][rows] for name in ("sequence", "rank", "index")]
+    order = np.lexsort(columns)  # the newer duplicate comes last
+    last = np.ones(len(rows), dtype=bool)
+    last[:-1] = np.logical_or.reduce([(column[order][1:] != column[order][:-1]) for column in columns])
+    return rows[order[last]]
+
+
+def _newest(streams: Streams, rows: np.ndarray) -> np.ndarray:
+    """Rows sorted by (rank, index); of those alike only the newest stays."""
     rank, index = streams.places["rank"][rows], streams.places["index"][rows]
-    order = np.lexsort((index, rank) if rank_first else (rank, index))  # the newer duplicate comes last
+    order = np.lexsort((index, rank))  # the newest comes last
     rank, index = rank[order], index[order]
     last = np.ones(len(rows), dtype=bool)
     last[:-1] = (rank[1:] != rank[:-1]) | (index[1:] != index[:-1])

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from perfield import _bridge
 from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank
 from perfield.fields.regions import Region, RegionTable
@@ -332,6 +333,8 @@ class RunDirectory:
         and, if wanted, rows of `messages`, `received` and `waits`.
         """
         read = self.columns.read_tables(self.places(positions), names, with_tables)
+        rows = [self._frames.of(position) for position in positions]
+        self._number_windows(read, rows, self.step_indexes[np.asarray(positions, dtype=np.int64)])
         entries = read.pop("entries")
         step, rank, fixed = entries["step"], entries["rank"].astype(np.int64), entries["fixed"]
         uneven = np.zeros(len(positions), dtype=bool)
@@ -418,8 +421,9 @@ class RunDirectory:
         parts = [self._frames.of(position) for position in positions]
         while len(left):  # again with the next rank, where entries are damaged
             lowest = [part[ranks[part] == ranks[part].min(initial=1 << 30)] for part in parts]
-            places = self.streams.places_of(lowest)
-            entries = self.columns.read_tables(places, [], with_tables=False)["entries"]
+            read = self.columns.read_tables(self.streams.places_of(lowest), [], with_tables=False)
+            self._number_windows(read, lowest, self.step_indexes[np.asarray(positions, dtype=np.int64)[left]])
+            entries = read["entries"]
             fixed, at = entries["fixed"], left[entries["step"]]
             for name in ("label", "time", "span"):
                 headers[name][at] = fixed[name]
@@ -469,7 +473,7 @@ class RunDirectory:
     def _digest(self) -> None:
         """Derives all tables from the entries known now."""
         streams, configuration = self.streams, self.info.get("configuration", {})
-        ranks = self._ranks = Ranks(streams, configuration)
+        ranks = self._ranks = Ranks(streams, self.info)
         self.rank_entries, self.ends, self.sites = ranks.entries, ranks.ends, ranks.sites
         self._join(ranks.state)
 
@@ -507,10 +511,24 @@ class RunDirectory:
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
         read = self.columns.read_tables(self.streams.places_of([rows]), self.columns.names)
+        self._number_windows(read, [rows], [index])
         open_ = self._is_partial(index, rows, kind == "step")
         described = len(self.streams.of_type("communicator")) > 0
         of_frame = partial(of_one_frame, self.streams.only(rows, 1), described)
         return build_frame(kind, index, open_, self.columns, read, self._alike, self.stamps, of_frame)
+
+    def _number_windows(self, read: dict, rows: Sequence[np.ndarray], indexes: Sequence[int]) -> None:
+        """Numbers the windows of the clock that were made of entries of steps. read : of some frames, as
+        `columns` gives it. rows : row numbers of the entries of each frame. indexes : of the frames."""
+        if not self._ranks.has_made_windows:
+            return
+        spans = np.zeros((len(rows), self.n_ranks), dtype=np.uint32)
+        for frame, part in enumerate(rows):
+            np.add.at(spans[frame], self.streams.places["rank"][part], self.streams.places["span"][part])
+        fixed, frame = read["entries"]["fixed"], read["entries"]["step"]
+        fixed["label"] = np.asarray(indexes, dtype=np.int64)[frame]
+        fixed["time"] = (fixed["label"] + 1) * _bridge.WINDOW_S
+        fixed["span"] = np.maximum(spans[frame, read["entries"]["rank"]], 1)
 
     def _is_partial(self, index: int, rows: np.ndarray, of_steps: bool) -> bool:
         """Whether these steps are still open: more entries of them may come."""
