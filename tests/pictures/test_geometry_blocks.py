@@ -176,9 +176,15 @@ def test_fields_that_do_not_fit_into_memory_are_refused_before_they_are_made(tmp
     run = fake_run.FakeRun(tmp_path, ranks=1)
     ((_, whole),) = geometry_blocks(run, run.frame(0))
     for_eight_arrays = 2 * 8 * 8 * whole.GetNumberOfPoints()
+    monkeypatch.setattr(blocks, "SMALL_BYTES", 0)
     monkeypatch.setattr(blocks, "free_bytes", lambda: for_eight_arrays)
     with pytest.raises(MeshError, match=r"on which \d\d arrays take .* are free. Name fewer fields"):
         list(geometry_blocks(run, run.frame(0)))
+
+
+def test_small_grid_is_made_without_asking_for_the_memory_that_is_free(monkeypatch):
+    monkeypatch.setattr(blocks, "free_bytes", lambda: pytest.fail("asked"))
+    assert dataset_of(fake_run.cube(0, "image", cells=4)).GetNumberOfCells() == 64
 
 
 @pytest.mark.parametrize("far", [np.inf, 1e308, -1e305, np.nan])

@@ -74,6 +74,15 @@ def test_any_run_is_shown_at_a_longer_span(tmp_path):
         fine.at_span(0)
 
 
+def test_copies_share_what_was_computed_of_their_frames(tmp_path):
+    run = opened(tmp_path / "run")
+    copy = run.snapshot()
+    assert run.spans is copy.spans and copy.frame_states is run.frame_states
+    with pytest.raises(ValueError, match="read-only"):
+        run.spans[0] = 1
+    assert run.at_span(8).spans.tolist() == [8]
+
+
 def test_lost_entry_makes_a_frame_uneven_or_its_rank_absent(tmp_path):
     run = opened(tmp_path / "lost", lost=[(0, 1), (2, 7)])
     assert [frame.uneven for frame in run.frames()] == [True, False]

@@ -18,6 +18,7 @@ from drivers.served import served
 
 from perfield.serve import connections, routes
 from perfield.serve.followed import Followed
+from perfield.serve.page_files import page_files
 from perfield.serve.server import PortError, Server
 from twins import twin
 
@@ -405,6 +406,12 @@ def test_page_without_its_library_says_so(run, tmp_path):
         assert client.refusal("/page/secret.key")[0] == 404
         _, _, headers = client.ask("/page/index.html")
         assert client.ask("/", If_None_Match=headers["ETag"])[0] == 304
+
+
+def test_browser_learns_of_all_modules_from_the_page_itself(client):
+    page, modules = client.body("/").decode(), [name for name in page_files() if name.endswith(".js")]
+    assert len(modules) > 30
+    assert all(page.count(f'<link rel="modulepreload" href="page/{name}">') == 1 for name in modules)
 
 
 def test_missing_page_says_so(run, tmp_path):

@@ -12,6 +12,10 @@ from drivers.served import served
 from known_runs.device_runs import GB, kernel_s, write_device_run
 from known_runs.foam_cases import write_case, write_mesh
 from known_runs.mesh_file_writers import turned_triangles
+from vtkmodules.vtkCommonCore import vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+from vtkmodules.vtkFiltersCore import vtkCleanPolyData
+from vtkmodules.vtkFiltersSources import vtkCubeSource, vtkCylinderSource, vtkPlaneSource, vtkSphereSource
 
 from perfield.serve import about
 from perfield.serve.surface import edges_of, looking
@@ -47,7 +51,44 @@ def test_each_face_of_the_surface_belongs_to_the_rank_of_its_piece(client):
 
 
 def test_cells_seen_from_behind_have_no_edges_of_their_own():
-    assert edges_of(turned_triangles(6)).GetNumberOfCells() == 4 * 6
+    ends, _ = edges_of(turned_triangles(6))
+    assert len(ends) == 4 * 6
+
+
+def shaped(source, **settings):
+    """A shape of VTK whose faces share their points."""
+    made, merged = source(), vtkCleanPolyData()
+    for name, value in settings.items():
+        getattr(made, f"Set{name}")(value)
+    merged.SetInputConnection(made.GetOutputPort())
+    merged.Update()
+    return merged.GetOutput()
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_edges"),
+    [
+        (shaped(vtkCubeSource), 12),
+        (shaped(vtkCylinderSource, Resolution=9), 9 + 2 * 9),
+        (shaped(vtkPlaneSource, XResolution=3), 2 * 3 + 2),  # its border
+        (shaped(vtkSphereSource, ThetaResolution=40, PhiResolution=40), 0),
+    ],
+)
+def test_edges_are_where_faces_end_or_meet_at_a_sharp_angle(shape, n_edges):
+    ends, face = edges_of(shape)
+    assert len(ends) == len(face) == n_edges
+
+
+def test_edges_of_nothing_and_of_faces_without_area_are_none_or_their_borders():
+    assert len(edges_of(vtkPolyData())[0]) == 0
+    points, cells = vtkPoints(), vtkCellArray()
+    for x in (0, 1, 2, 2):
+        points.InsertNextPoint(x, 0, 0)
+    cells.InsertNextCell(4, [0, 1, 2, 2])
+    shape = vtkPolyData()
+    shape.SetPoints(points)
+    shape.SetPolys(cells)
+    assert sorted(map(sorted, edges_of(shape)[0].tolist())) == [[0, 1], [0, 2], [1, 2]]
 
 
 def test_own_field_is_that_of_the_newest_step_with_one(client):

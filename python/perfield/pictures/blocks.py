@@ -38,6 +38,7 @@ GHOSTS = "vtkGhostType"
 POLYHEDRON = 42
 MOST = 1 << 31
 _LEAST_ARRAYS = 8  # of float64, which must fit for a block to be made at all
+SMALL_BYTES = 1 << 20  # that any machine has, so that nobody asks it for each of many small blocks
 
 
 class MeshError(ValueError):
@@ -91,8 +92,8 @@ def check_room(block: str, n_values: int, n_arrays: int = _LEAST_ARRAYS) -> None
 
     block : for the sentence. n_values : points or cells of the block.
     """
-    needed, free = 8 * n_values * n_arrays, free_bytes()
-    if needed > free // 2:
+    needed = 8 * n_values * n_arrays
+    if needed > SMALL_BYTES and needed > (free := free_bytes()) // 2:
         raise MeshError(
             f"{block} has {n_values:,} points, on which {n_arrays} arrays take {in_bytes(needed)}; "
             f"{in_bytes(free)} of memory are free. Name fewer fields, or read the run where "

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 import numpy as np
@@ -23,7 +22,8 @@ class FrameIndex:
 
     entries : among which the frames' are. rows : row numbers of these, by frame, rank and step.
     begin : (n_frames + 1,) where in `rows` those of each frame begin. last : (n_frames,) int64, the index of
-    each frame's last step. at_least : frames end at multiples of so many steps.
+    each frame's last step. at_least : frames end at multiples of so many steps. computed : what was computed
+    of the frames, by name; copies share it.
     """
 
     entries: Rows
@@ -31,6 +31,7 @@ class FrameIndex:
     begin: np.ndarray
     last: np.ndarray
     at_least: int = 1
+    computed: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @classmethod
     def joined(cls, entries: Rows, measured: np.ndarray, span: int | None) -> FrameIndex:
@@ -90,9 +91,18 @@ class FrameIndex:
         which = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         return np.concatenate([np.zeros(0, np.int64), *parts]), which
 
-    @cached_property
+    def _once(self, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        if name not in self.computed:
+            self.computed[name] = compute()
+            self.computed[name].setflags(write=False)
+        return self.computed[name]
+
+    @property
     def spans(self) -> np.ndarray:
         """(n_frames,) int64, how many steps each frame adds up, as `Frame.span`."""
+        return self._once("spans", self._spans)
+
+    def _spans(self) -> np.ndarray:
         begin = self._begins_of_ranks
         of_entries = self.entries.places["span"][self.rows]  # 0: of the same steps as the one before
         of_ranks = np.add.reduceat(of_entries, begin, dtype=np.int64) if len(self.rows) else begin
@@ -109,6 +119,9 @@ class FrameIndex:
     def states(self) -> np.ndarray:
         """(n_frames,) int64, above 0: for each frame a number that changes if its entries do. The part from
         bit 32 on is that of its last step: if it changes at some position, frames were joined."""
+        return self._once("states", self._states)
+
+    def _states(self) -> np.ndarray:
         sequence = self.entries.places["sequence"][self.rows].astype(np.int64)
         entries = np.add.reduceat(sequence + 1, self.begin[:-1]) if len(self) else self.last
         return (self.last + 1) << 32 | entries & 0xFFFFFFFF
@@ -138,9 +151,12 @@ class FrameIndex:
             raise KeyError(f"step {missing[0]} is not in {run}, which has {has} ({len(known)} measured).")
         return np.searchsorted(known, wanted)
 
-    @cached_property
+    @property
     def _begins_of_ranks(self) -> np.ndarray:
         """Where in `rows` the entries of each rank in each frame begin."""
+        return self._once("begins_of_ranks", self._begins)
+
+    def _begins(self) -> np.ndarray:
         rank = self.entries.places["rank"][self.rows]
         is_first = np.ones(len(rank), dtype=bool)
         is_first[1:] = rank[1:] != rank[:-1]

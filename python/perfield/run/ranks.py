@@ -240,7 +240,8 @@ class Ranks:
 
     def mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
         """Mesh version of a rank at each step index, or in the nearest earlier step (0: none)."""
-        begin, end = np.searchsorted(self.rank_of_closed, [rank, rank + 1])
+        of_closed = self.rank_of_closed
+        begin, end = of_closed.searchsorted(np.array([rank, rank + 1], of_closed.dtype))  # no copy of all
         if begin == end:
             return np.zeros(len(indexes), dtype=np.int64)
         places = self._streams.places[self.closed[begin:end]]

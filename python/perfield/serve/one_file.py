@@ -26,6 +26,7 @@ _STATIC = re.compile(r"^import (\{[^}]*\}|\* as \w+) from '\./([\w.-]+)';$", re.
 _LATE = re.compile(r"\bimport\('\./([\w.-]+)'\)")
 _EXPORTED = re.compile(r"^export ((?:async )?(?:class|function|const|let) (\w+))", re.MULTILINE)
 _BUNDLED = re.compile(r"\bexport\s*\{([^{}]*)\};?\s*$")  # at the end of what esbuild made
+_FETCHED = re.compile(r'^ *<link rel="modulepreload" .*>\n', re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b", re.MULTILINE)
 _HTML = re.compile(r"</(?:script|style)|<!--", re.IGNORECASE)
 
@@ -100,13 +101,13 @@ def _with_policy(index: str, style: str, script: str) -> str:
     for name, text in (("style.css", style), ("the script", script)):
         if found := _HTML.search(text):
             raise PageError(f"{name} holds {found[0]!r}, which would end it inside a page.")
+    index = _FETCHED.sub("", index)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = POLICY.format(script=f"sha256-{digest}")
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     for before, after in (
         ('<meta charset="utf-8">', f'<meta charset="utf-8">\n    {head}'),
         ('<link rel="stylesheet" href="page/style.css">', f"<style>{style}</style>"),
-        ('<link rel="modulepreload" href="page/vtk.js">', ""),
         ('<script type="module" src="page/main.js"></script>', ""),
         ("</body>", f'<!-- parts -->\n<script type="module">{script}</script>\n</body>'),
     ):

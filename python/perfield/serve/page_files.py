@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +43,19 @@ def page_files(folder: Path = FOLDER) -> dict[str, PageFile]:
         if path.suffix in KINDS and path.is_file():
             found[path.name] = _file(path.read_bytes(), KINDS[path.suffix])
     found[COLOUR_MAPS] = _file(f"export const MAPS = {json.dumps(MAPS)};\n".encode(), KINDS[".js"])
+    if INDEX in found:
+        found[INDEX] = _file(_with_modules(found[INDEX].body, found), KINDS[".html"])
     if INDEX not in found:
         sentence = "The page is not part of this installation; install perfield from a wheel."
         found[INDEX] = _file(f"<!doctype html><title>perfield</title><p>{sentence}".encode(), KINDS[".html"])
     return found
+
+
+def _with_modules(index: bytes, names: Iterable[str]) -> bytes:
+    """The page's index, with links by which the browser fetches all modules at once."""
+    modules = [name for name in names if name.endswith(".js") and name != LIBRARY]
+    links = "\n    ".join(f'<link rel="modulepreload" href="page/{name}">' for name in modules)
+    return index.replace(b"<!-- modules -->", links.encode())
 
 
 def _file(body: bytes, kind: str) -> PageFile:

@@ -179,7 +179,7 @@ def _add_mesh(
         except (MeshError, MeshMissingError) as error:
             words["mesh"] = {"reason": str(error)}
             return
-        data = compact({name: array for name, array in arrays.items() if name != "block"}, **header)
+        data = compact(arrays, **header)
         if size + len(data) * 4 / 3 > room:
             break
         own = own or header["own_fields"]

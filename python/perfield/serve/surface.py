@@ -25,13 +25,7 @@ from vtkmodules.vtkCommonDataModel import (
     vtkPolyData,
     vtkUnstructuredGrid,
 )
-from vtkmodules.vtkFiltersCore import (
-    vtkAppendFilter,
-    vtkCutter,
-    vtkFeatureEdges,
-    vtkPolyDataNormals,
-    vtkThreshold,
-)
+from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkCutter, vtkThreshold
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
 from perfield.catalyst_scripts import palette
@@ -45,7 +39,7 @@ from perfield.serve.packed import packed
 SHARP = 30.0  # degrees between faces that share an edge to draw
 LOW, FLAT = 0.15, 1e-6  # parts of the longest side; `looking` says what is flat
 _disk = Lock()
-RANK, BLOCK, POINT, CELL, OWNED = "rank", "block", "point", "cell", "owned"
+RANK, POINT, CELL, OWNED = "rank", "point", "cell", "owned"
 
 
 @dataclass(frozen=True)
@@ -86,8 +80,8 @@ def mesh(view: View, version: int) -> bytes:
     """The surface of one version of the mesh.
 
     Arrays: points float32 (n, 3); verts, strokes and polys uint32, each cell as its number of points and
-    these (verts and strokes are empty but for meshes of points or lines); rank, block int32 of each cell, in
-    the order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
+    these (verts and strokes are empty but for meshes of points or lines); rank int32 of each cell, in the
+    order verts, strokes, polys. Edges of pieces: line_points float32 (m, 3), lines as polys, line_rank.
     centres float32 (n_ranks, 3), NaN without a mesh; sizes float32 (n_ranks,), each piece's diagonal.
     Header: version, bounds, n_points, n_cells; flat, direction, up: how to look at it; way: where it comes
     from; notes: sentences on it; solid: whether each piece has a closed surface; own_fields of pieces on disk
@@ -211,10 +205,8 @@ def _joined(view: View, frame: Frame, version: int) -> _Joined:
     pieces, append = _pieces(view), vtkAppendFilter()
     blocks, sizes_of, owned = [], [], []
     own: dict[str, str] = {}
-    centres = np.full((view.run.n_ranks, 3), np.nan, np.float32)
-    sizes = np.zeros(view.run.n_ranks, np.float32)
+    boxes = []
     for rank in range(view.run.n_ranks):
-        boxes = []
         for number, dataset in _shapes(pieces, rank, frame):
             if not dataset.GetNumberOfPoints():
                 continue
@@ -228,10 +220,6 @@ def _joined(view: View, frame: Frame, version: int) -> _Joined:
                 name_own_fields(dataset, view.names)
                 own.update(own_fields(dataset))
             boxes.append(dataset.GetBounds())
-        if boxes:
-            ends = np.array(boxes).reshape(-1, 3, 2)
-            low, high = ends[:, :, 0].min(axis=0), ends[:, :, 1].max(axis=0)
-            centres[rank], sizes[rank] = (low + high) / 2, np.linalg.norm(high - low)
     if not blocks:
         raise MeshMissingError(f"no rank has a mesh of version {version}.")
     append.Update()
@@ -241,10 +229,22 @@ def _joined(view: View, frame: Frame, version: int) -> _Joined:
     ):
         block = np.repeat(np.arange(len(blocks)), count)
         _add(data, name, np.stack([block, np.arange(len(block)) - (np.cumsum(count) - count)[block]], axis=1))
-    rank, number = np.array(blocks)[block].T
-    _add(whole.GetCellData(), RANK, rank)
-    _add(whole.GetCellData(), BLOCK, number)
-    return _Joined(_chosen(whole, np.concatenate(owned)), blocks, sizes_of, own, centres, sizes)
+    ranks = np.array(blocks)[:, 0]
+    _add(whole.GetCellData(), RANK, ranks[block])
+    places = _places(ranks, np.array(boxes).reshape(-1, 3, 2), view.run.n_ranks)
+    return _Joined(_chosen(whole, np.concatenate(owned)), blocks, sizes_of, own, *places)
+
+
+def _places(ranks: np.ndarray, boxes: np.ndarray, n_ranks: int) -> tuple[np.ndarray, np.ndarray]:
+    """The middle of each rank's blocks, NaN without any, and the diagonal of the box around them.
+
+    ranks : of each block, ascending. boxes : (n_blocks, 3, 2).
+    """
+    centres, sizes = np.full((n_ranks, 3), np.nan, np.float32), np.zeros(n_ranks, np.float32)
+    some, begin = np.unique(ranks, return_index=True)
+    low, high = np.minimum.reduceat(boxes[:, :, 0], begin), np.maximum.reduceat(boxes[:, :, 1], begin)
+    centres[some], sizes[some] = (low + high) / 2, np.linalg.norm(high - low, axis=1)
+    return centres, sizes
 
 
 def _made(view: View, frame: Frame, version: int) -> _Surface:
@@ -295,22 +295,47 @@ def _chosen(whole: vtkUnstructuredGrid, owned: np.ndarray) -> vtkUnstructuredGri
     return some.GetOutput()
 
 
-def edges_of(shape: vtkPolyData) -> vtkPolyData:
-    """The edges of pieces: where faces end, and where they meet at a sharp angle."""
-    oriented = vtkPolyDataNormals()  # cells that turn their backs on each other look like edges
-    oriented.SetInputData(shape)
-    oriented.ConsistencyOn()
-    oriented.SplittingOff()
-    edges = vtkFeatureEdges()
-    edges.SetInputConnection(oriented.GetOutputPort())
-    edges.BoundaryEdgesOn()
-    edges.FeatureEdgesOn()
-    edges.SetFeatureAngle(SHARP)
-    edges.NonManifoldEdgesOff()
-    edges.ManifoldEdgesOff()
-    edges.ColoringOff()
-    edges.Update()
-    return edges.GetOutput()
+def edges_of(shape: vtkPolyData) -> tuple[np.ndarray, np.ndarray]:
+    """The edges of pieces: where faces end, and where two meet at a sharp angle.
+
+    Returns the points of each, int (m, 2), and a face at it, int (m,): the edges that vtkPolyDataNormals and
+    vtkFeatureEdges find, without their search for points at the same place.
+    """
+    begin = vtk_to_numpy(shape.GetPolys().GetOffsetsArray()).astype(np.int64)
+    corners = vtk_to_numpy(shape.GetPolys().GetConnectivityArray()).astype(np.int64)
+    n_corners = np.diff(begin)
+    face, following = np.repeat(np.arange(len(n_corners)), n_corners), np.arange(1, len(corners) + 1)
+    following[begin[1:][n_corners > 0] - 1] = begin[:-1][n_corners > 0]
+    ends = np.stack([corners, corners[following]])  # of each side of each face
+    side = np.flatnonzero(ends[0] != ends[1])
+    key = (ends.min(axis=0) * shape.GetNumberOfPoints() + ends.max(axis=0))[side]
+    order = np.argsort(key, kind="stable")
+    side, key = side[order], key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    n_faces = np.diff(first, append=len(key))
+    one, other = side[first[n_faces == 2]], side[first[n_faces == 2] + 1]
+    normals = _normals(_points(shape), begin, corners)
+    cosine = np.einsum("ij,ij->i", normals[face[one]], normals[face[other]])
+    # Faces that pass a side in the same direction turn their backs on each other; one is seen from behind.
+    cosine[ends[0, one] == ends[0, other]] *= -1
+    found = np.concatenate([side[first[n_faces == 1]], one[cosine <= np.cos(np.radians(SHARP))]])
+    return ends[:, found].T, face[found]
+
+
+def _normals(points: np.ndarray, begin: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """The unit normal of each face, float32 (n_faces, 3), 0 where it has no area.
+
+    begin : (n_faces + 1,), where in `corners` the points of each face begin.
+    """
+    normals = np.zeros((len(begin) - 1, 3), np.float32)
+    for n_corners in np.unique(np.diff(begin)).tolist():
+        some = np.flatnonzero(np.diff(begin) == n_corners)
+        at = begin[:-1][some]
+        ways = [points[corners[at + n]] - points[corners[at]] for n in range(1, n_corners)]
+        for one, other in zip(ways, ways[1:]):
+            normals[some] += np.cross(one, other)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return normals / np.where(length > 0, length, 1)
 
 
 def _drawn(
@@ -319,19 +344,21 @@ def _drawn(
     """The surface with its arrays for the page. arrays, about : what else goes there."""
     if not shape.GetNumberOfCells():
         raise MeshError("the pieces of the mesh have points, but no cells of their own, so nothing is drawn.")
-    lines = edges_of(shape)
+    (ends, face), points = edges_of(shape), _points(shape)
+    used, lines = np.unique(ends, return_inverse=True)
+    rank = _column(shape.GetCellData(), RANK)
+    n_others = shape.GetNumberOfCells() - shape.GetNumberOfPolys()  # verts and strokes are before the faces
     bounds = shape.GetBounds()
     flat, direction, up = looking(bounds)
     arrays |= {
-        "points": _points(shape),
+        "points": points,
         "verts": in_cells(shape.GetVerts()),
         "strokes": in_cells(shape.GetLines()),
         "polys": in_cells(shape.GetPolys()),
-        "rank": _column(shape.GetCellData(), RANK),
-        "block": _column(shape.GetCellData(), BLOCK),
-        "line_points": _points(lines),
-        "lines": in_cells(lines.GetLines()),
-        "line_rank": _column(lines.GetCellData(), RANK),
+        "rank": rank,
+        "line_points": points[used],
+        "lines": np.insert(lines.reshape(-1, 2), 0, 2, axis=1).astype(np.uint32).ravel(),
+        "line_rank": rank[n_others + face],
     }
     return replace(
         surface,

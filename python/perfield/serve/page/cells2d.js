@@ -13,14 +13,16 @@ export class Cells2d {
     const boxes = [];
     this.corners = []; // of cells that are no rectangles
     for (let at = 0, cell = 0; at < polys.length; at += polys[at] + 1, cell += 1) {
-      const corners = [...polys.subarray(at + 1, at + 1 + polys[at])].map((p) => [
-        points[2 * p],
-        points[2 * p + 1],
-      ]);
-      const [x, y] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
-      const box = [Math.min(...x), Math.max(...x), Math.min(...y), Math.max(...y)];
-      boxes.push(...box);
-      if (new Set(x).size > 2 || new Set(y).size > 2) this.corners[cell] = corners;
+      let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];
+      const corners = polys.subarray(at + 1, at + 1 + polys[at]);
+      for (const p of corners) {
+        const [x, y] = [points[2 * p], points[2 * p + 1]];
+        [left, right, low, high] = [Math.min(left, x), Math.max(right, x), Math.min(low, y), Math.max(high, y)];
+      }
+      boxes.push(left, right, low, high);
+      const isAt = (value, one, other) => value === one || value === other;
+      const isCorner = (p) => isAt(points[2 * p], left, right) && isAt(points[2 * p + 1], low, high);
+      if (!corners.every(isCorner)) this.corners[cell] = Array.from(corners, (p) => [points[2 * p], points[2 * p + 1]]);
     }
     this.boxes = Float32Array.from(boxes);
     this.length = boxes.length / 4;

@@ -53,19 +53,21 @@ export class Lens {
   }
 }
 
+/** The least and the largest coordinate of points (x, y, z, x, ..) along an axis. */
+function reach(points, [x, y, z]) {
+  let [low, high] = [Infinity, -Infinity];
+  for (let n = 0; n < points.length; n += 3) {
+    const at = x * points[n] + y * points[n + 1] + z * points[n + 2];
+    if (at < low) low = at;
+    if (at > high) high = at;
+  }
+  return low > high ? [-1, 1] : [low, high];
+}
+
 /** Points a camera at points (x, y, z, x, ..) so that they fill a view; margin : a share of the view. */
 export function fit(camera, points, direction, up, aspect, margin = 0.06) {
   const seen = axes(direction, up);
-  const ends = { right: [Infinity, -Infinity], up: [Infinity, -Infinity], forward: [Infinity, -Infinity] };
-  for (let n = 0; n < points.length; n += 3) {
-    const point = [points[n], points[n + 1], points[n + 2]];
-    for (const [name, range] of Object.entries(ends)) {
-      const at = dot(point, seen[name]);
-      range[0] = Math.min(range[0], at);
-      range[1] = Math.max(range[1], at);
-    }
-  }
-  if (!points.length) for (const range of Object.values(ends)) range.splice(0, 2, -1, 1);
+  const ends = Object.fromEntries(Object.entries(seen).map(([name, axis]) => [name, reach(points, axis)]));
   const size = (name) => ends[name][1] - ends[name][0];
   const half = Math.max(size('up') / 2, size('right') / 2 / aspect, 1e-9) * (1 + 2 * margin);
   let focus = [0, 0, 0];

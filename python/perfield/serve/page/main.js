@@ -17,7 +17,7 @@ import { addMenu } from './menu.js';
 import { CHOSEN, RECEIVED } from './marks.js';
 import { Matrix } from './matrix.js';
 import { Panel } from './panel.js';
-import { Pictures } from './pictures.js';
+import { Pictures, library } from './pictures.js';
 import { asRanges, fromAddress, fromRanges, toAddress } from './state.js';
 import { Timeline } from './timeline.js';
 import { onTheme } from './theme.js';
@@ -502,7 +502,10 @@ async function main() {
   try {
     await data.open();
     document.body.classList.toggle('is-file', data.isFile());
-    const app = new App(await data.run());
+    const run = data.run();
+    run.catch(() => {}); // it is waited for below
+    library(); // which the browser prepares while the server answers
+    const app = new App(await run);
     window.perfield = app; // for whoever looks into the page from the browser's console
     await app.start();
   } catch (error) {

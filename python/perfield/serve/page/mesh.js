@@ -25,10 +25,11 @@ export class MeshPicture {
     this.version = null;
   }
 
-  /** Fetches the surface of a version of the mesh, once, and looks at the first. */
-  async load(version, signal) {
+  /** Fetches the surface of a version of the mesh, once, and looks at the first. sent : its request, if it was
+   * made before. */
+  async load(version, signal, sent = null) {
     if (version === this.version) return;
-    const mesh = await data.mesh(version, signal, this.app.of);
+    const mesh = await (sent ?? data.mesh(version, signal, this.app.of));
     const { points, verts, strokes, polys, rank, centres } = mesh.arrays;
     const { lines, line_points: ends, line_rank: whose } = mesh.arrays;
     for (const part of [this.surface, this.edges, this.opaque]) if (part) this.view.remove(part);
@@ -57,6 +58,7 @@ export class MeshPicture {
   /** Gives each rank's piece its colour; rgba : of each rank. */
   paint(rgba) {
     if (!this.surface) return;
+    this.view.isPainted = true;
     this.#seeThrough(Boolean(this.app.layers.clear));
     this.surface.paintEach(this.vtk, null);
     const faded = this.#faded(rgba, (rank) => rank);
@@ -133,6 +135,7 @@ export class MeshPicture {
 
   /** Shows values of the simulation's own field. */
   paintOwn(values, association, colours) {
+    this.view.isPainted = true;
     this.#seeThrough(false);
     const owners = association === 'point' ? this.surface.pointOwners : this.surface.owners;
     this.surface.paintEach(

@@ -18,6 +18,14 @@ const LAYERS = {
   labels: 'letters',
 };
 
+let known = null;
+
+/** What draws in 3-D, or {reason} why nothing does. Both take time, so whoever will need it asks early. */
+export function library() {
+  const found = () => (View3d.possible() ? data.library() : { reason: 'This browser cannot draw in 3-D: it has no WebGL.' });
+  return (known ??= Promise.resolve(found()));
+}
+
 export class Pictures {
   constructor(app) {
     this.app = app;
@@ -29,17 +37,9 @@ export class Pictures {
   /** Loads what the run has: the machine first, as it is small. */
   async load() {
     const { run } = this.app;
-    const mesh = async () => {
-      this.vtk ??= await this.#library();
-      await this.#loadMesh(this.vtk.reason ?? run.mesh.reason);
-    };
+    const mesh = () => this.#loadMesh(run.mesh.reason);
     if (run.mesh.late) this.app.try(mesh().then(() => this.app.set({ own: this.app.own })));
     await Promise.all([this.#loadMachine(), run.mesh.late ? null : mesh()]);
-  }
-
-  async #library() {
-    if (!View3d.possible()) return { reason: 'This browser cannot draw in 3-D: it has no WebGL.' };
-    return data.library();
   }
 
   async #loadMachine() {
@@ -93,10 +93,19 @@ export class Pictures {
       });
       return card.instead(`The mesh of ${app.run.n_ranks.toLocaleString('en')} ranks may be large.`, button);
     }
+    const version = app.run.frames.mesh_version[app.frame] ?? app.run.mesh.versions[0];
+    const needed = new AbortController();
+    const sent = data.mesh(version, needed.signal); // while the library is read
+    sent.catch(() => {}); // `load` reports it
+    this.vtk ??= await library();
+    if (this.vtk.reason) {
+      needed.abort();
+      return card.instead(this.vtk.reason);
+    }
     const picture = new MeshPicture(this.vtk, card.stage(), app);
     if (app.run.mesh.late) card.notes(['Ranks are being placed by their messages ...']);
     try {
-      await picture.load(app.run.frames.mesh_version[app.frame] ?? app.run.mesh.versions[0]);
+      await picture.load(version, undefined, sent);
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       return card.instead(error.message);

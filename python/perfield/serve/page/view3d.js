@@ -153,7 +153,7 @@ function apart(points, polys, owners, nOwners) {
   const all = new Float32Array(points.length + 3 * more.length);
   all.set(points);
   const whose = new Int32Array(n + more.length);
-  whose.set(of.map((owner) => Math.max(owner, 0)));
+  for (let point = 0; point < n; point += 1) whose[point] = Math.max(of[point], 0);
   more.forEach(([point, owner], index) => {
     all.set(points.subarray(3 * point, 3 * point + 3), 3 * (n + index));
     whose[n + index] = owner;
@@ -191,9 +191,11 @@ export class Lines {
 /** Moves the points of cells or lines. */
 function move(part, moved) {
   part.sent ??= part.points.slice();
-  for (let n = 0; n < part.pointOwners.length; n += 1) {
-    const by = moved(part.pointOwners[n]);
-    for (let axis = 0; axis < 3; axis += 1) part.points[3 * n + axis] = part.sent[3 * n + axis] + by[axis];
+  const { sent, points, pointOwners } = part;
+  const ways = []; // of each owner
+  for (let n = 0; n < pointOwners.length; n += 1) {
+    const way = (ways[pointOwners[n]] ??= moved(pointOwners[n]));
+    for (let axis = 0; axis < 3; axis += 1) points[3 * n + axis] = sent[3 * n + axis] + way[axis];
   }
   part.data.getPoints().modified();
   part.data.modified();
@@ -213,6 +215,7 @@ export class View3d {
     this.stage = stage;
     this.vtk = vtk;
     this.cells = []; // what a pick may hit
+    this.isPainted = false; // nothing is drawn before it has its colours
     this.onPick = this.onHover = this.onOverlay = this.onMove = () => {};
     this.renderer = vtk.vtkRenderer.newInstance();
     this.recolour();
@@ -266,12 +269,13 @@ export class View3d {
     part.actor.delete();
   }
 
-  /** Points the camera at the picture. */
+  /** Points the camera at the picture, which is drawn soon. */
   look(points, direction, up, parallel) {
     this.#aim = [points, direction, up, parallel];
     this.camera.setParallelProjection(parallel);
     fit(this.camera, points, direction, up, this.width / this.height);
-    this.draw();
+    this.#isLate = true;
+    this.#later();
   }
 
   /** Goes back to the camera of the last `look`. */
@@ -320,7 +324,7 @@ export class View3d {
   /** Draws cells and overlay, at once. */
   draw() {
     this.#isLate = false;
-    if (!this.width) return;
+    if (!this.width || !this.isPainted) return;
     this.renderer.resetCameraClippingRange();
     this.window.render();
     this.drawOverlay();
