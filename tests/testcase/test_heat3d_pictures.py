@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat case from start to both pictures, in C++ and Fortran, with both MPIs: the slowest rank is the hot
-one, and both languages give the same arrays."""
+"""The heat case from start to both pictures, in C++ and Fortran: the slowest rank is the hot one, and both
+languages give the same arrays."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import re
 
 import numpy as np
 import pytest
+from conftest import WITH_ONE_MPI
 from drivers import extracts_of_run
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 import perfield
 from perfield import pictures
 
+pytestmark = WITH_ONE_MPI  # tests/testcase/test_heat3d_fortran.py has both
 CASES = ("heat3d", "heat3d_fortran")
 STEPS, HOT_MS = 8, 40
 OPTIONS = ("--minds", 2, 2, 1, "--points", 8, 8, 8, "--steps", STEPS, "--print-log", 0, "--exchange", "isend")
@@ -114,12 +116,11 @@ def test_error_is_second_order_in_space(mpi, build_case, case):
 
 
 def test_in_process_fortran_pictures_have_the_same_arrays(mpi, build_case, bin_dir):
-    if mpi.name == "mpich":
-        pytest.skip("Debian's ParaView is built with Open MPI, so it cannot run inside an MPICH program")
     pytest.importorskip("paraview")
     program = build_case("heat3d_fortran") / "heat3d_fortran"
     options = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 2, "--print-log", 0)
-    env = {"PERFIELD_CATALYST_IN_PROCESS": "true", "PERFIELD_FIELDS_EVERY": "1", "DISPLAY": None}
+    settings = {"CATALYST_IN_PROCESS": "true", "CATALYST_RANKS": "1", "FIELDS_EVERY": "1"}
+    env = {"DISPLAY": None, **{f"PERFIELD_{key}": value for key, value in settings.items()}}
     result = mpi.run(2, bin_dir / "perfield-exec", program, *options, env=env)
     assert (result.returncode, "perfield: " in result.stderr) == (0, False), result.stderr
     folder = result.cwd / "perfield-run"

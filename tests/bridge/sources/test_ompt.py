@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import WITH_ONE_MPI
 
 import perfield
 
@@ -56,6 +57,7 @@ def of_rank(run, name: str, rank: int = 0) -> np.ndarray:
     return np.array([f.values[name][rank] for f in run.frames() if f.kind == "step"])
 
 
+@WITH_ONE_MPI
 @pytest.mark.parametrize("what", ["imbalance", "loop", "explicit"])
 def test_a_late_thread_lets_the_others_wait_in_barriers(openmp, what):
     run, result = openmp(what, n=2)
@@ -89,6 +91,7 @@ def test_times_of_threads_fit_into_the_step(openmp):
         assert (of_rank(run, "omp_threads", rank) == 4).all()
 
 
+@WITH_ONE_MPI
 def test_idle_time_after_a_region_is_no_waiting(openmp):
     run, _ = openmp("imbalance")
     waits = of_threads(run, "barrier")
@@ -96,6 +99,7 @@ def test_idle_time_after_a_region_is_no_waiting(openmp):
     assert (of_rank(run, "omp_idle_time_s") >= 3 * 9 * MS).all()
 
 
+@WITH_ONE_MPI
 def test_nested_regions_count_once(openmp):
     run, _ = openmp("nested")
     computes, waits = of_threads(run, "parallel"), of_threads(run, "barrier")
@@ -104,17 +108,20 @@ def test_nested_regions_count_once(openmp):
     assert (waits.max(axis=1) >= 30 * MS).all()
 
 
+@WITH_ONE_MPI
 def test_a_task_that_runs_while_its_thread_waits_is_computing(openmp):
     run, _ = openmp("tasks")
     computes = of_threads(run, "parallel").sum(axis=1)
     assert (computes >= 4 * 14 * MS).all()
 
 
+@WITH_ONE_MPI
 def test_fork_does_no_harm(openmp):
     run, _ = openmp("fork")
     assert len(of_threads(run, "parallel")) >= 4
 
 
+@WITH_ONE_MPI
 def test_gcc_s_runtime_gives_cpu_time_and_says_so_once(openmp):
     run, result = openmp("burn", n=2, by="gcc")
     assert result.stderr.count(NO_OMPT) == 1
@@ -128,6 +135,7 @@ def test_gcc_s_runtime_gives_cpu_time_and_says_so_once(openmp):
         assert "omp_parallel_time_s" not in run.frame(0).values
 
 
+@WITH_ONE_MPI
 def test_a_tool_of_the_program_comes_first(openmp):
     run, result = openmp("imbalance", flags=["-DOWN_TOOL=1"])
     assert "own tool for LLVM" in result.stderr
@@ -135,6 +143,7 @@ def test_a_tool_of_the_program_comes_first(openmp):
     assert "omp_parallel_time_s" not in run.frame(0).values
 
 
+@WITH_ONE_MPI
 def test_a_tool_of_the_program_that_declines_leaves_the_threads_to_perfield(openmp):
     run, result = openmp("imbalance", flags=["-DOWN_TOOL=0"])
     assert "own tool for LLVM" in result.stderr
@@ -142,6 +151,7 @@ def test_a_tool_of_the_program_that_declines_leaves_the_threads_to_perfield(open
     assert (of_threads(run, "parallel").max(axis=1) >= 59 * MS).all()
 
 
+@WITH_ONE_MPI
 def test_a_tool_that_the_user_names_comes_first(openmp):
     run, result = openmp("imbalance", env={"OMP_TOOL_LIBRARIES": "/nowhere/libtool.so"})
     assert result.stderr.count(OWN_TOOL) == 1
