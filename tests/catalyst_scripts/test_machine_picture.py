@@ -254,7 +254,7 @@ def test_the_legend_of_parts_has_no_row_that_the_layout_leaves_out(tmp_path, lay
 machine_picture.show_layers(pictures, view, "machine", "topology_type")
 result = [word.strip() for word in pv.GetColorTransferFunction("topology_type").Annotations[1::2]]
 """
-    words = in_paraview(script, machine_pictures(tmp_path, ("a",), layout=layout))
+    words = in_vtk(script, machine_pictures(tmp_path, ("a",), layout=layout))
     assert {"node", "core"} <= set(words) and ("PU" in words) == has_pus and "pu" not in words
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two communication patterns in every language, with every Fortran binding and both MPIs: in each step,
+"""The two communication patterns in every language and Fortran binding, some with both MPIs: in each step,
 perfield counts exactly the messages of the closed form."""
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from perfield.fields.table import CALL_NAMES
 from twins import twin
 
 PATTERNS = Path(__file__).resolve().parents[2] / "testcase/patterns"
-LANGUAGES = ("c", "mpif", "mpi", "f08", "py")
+# tests/bridge/sources/test_fortran.py has each binding with both MPIs, and test_pmpi.py C.
+PAIRS = [
+    *(("openmpi", language) for language in ("c", "mpif", "mpi", "f08", "py")),
+    ("mpich", "f08"),
+    ("mpich", "py"),
+]
+in_each_language = pytest.mark.parametrize(("mpi", "language"), PAIRS, indirect=["mpi"])
 STEPS, WRITE_EVERY, SIZE = 4, 2, {"multigrid": 16, "multipartition": 12}
 REGION = {"multigrid": "cycle", "multipartition": "adi"}
 
@@ -72,12 +78,17 @@ def programs(build_case) -> Path:
 
 
 @pytest.fixture(scope="session")
-def measure(mpi, programs, bin_dir, request):
+def known() -> dict[tuple, Measured]:
+    """What has run: with which MPI, pattern, language and number of ranks."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def measure(mpi, programs, bin_dir, request, known):
     """measure(pattern, language, n): the pattern measured on n ranks of this MPI; each runs once."""
-    known: dict[tuple, Measured] = {}
 
     def run(pattern: str, language: str, n: int = 4) -> Measured:
-        if (pattern, language, n) not in known:
+        if (mpi.name, pattern, language, n) not in known:
             program, env = [programs / f"{pattern}_{language}"], {}
             if language == "py":
                 program = [sys.executable, PATTERNS / f"{pattern}.py"]
@@ -88,8 +99,8 @@ def measure(mpi, programs, bin_dir, request):
             )
             assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
             run = perfield.open(result.cwd / "perfield-run")
-            known[pattern, language, n] = Measured(result.stdout, result.cwd, run)
-        return known[pattern, language, n]
+            known[mpi.name, pattern, language, n] = Measured(result.stdout, result.cwd, run)
+        return known[mpi.name, pattern, language, n]
 
     return run
 
@@ -125,20 +136,20 @@ def assert_as_in_closed_form(measured: Measured, pattern: str, n: int) -> None:
         np.testing.assert_array_equal(frame.values[f"{REGION[pattern]}_count"], 1)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@in_each_language
 @pytest.mark.parametrize("pattern", SIZE)
 def test_messages_match_the_closed_form(measure, pattern, language):
     assert_as_in_closed_form(measure(pattern, language), pattern, 4)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@in_each_language
 @pytest.mark.parametrize("pattern", SIZE)
 def test_measuring_does_not_change_messages(measure, pattern, language):
     measured = measure(pattern, language)
     assert measured.text.split()[-1] == str(expected(pattern, 4, STEPS).total)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@in_each_language
 def test_file_holds_all_cells_of_all_times(measure, language):
     written = np.fromfile(measure("multipartition", language).folder / "multipartition.out")
     cells = expected("multipartition", 4, WRITE_EVERY).written[0] // closed_form.DOUBLE
