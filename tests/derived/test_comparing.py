@@ -9,6 +9,7 @@ from known_runs import mixed_spans
 
 import perfield
 from perfield.derived.comparing import mean_by_rank, measured, mesh_changes
+from perfield.derived.observe import observe
 from perfield.run import RunError
 from twins import twin
 
@@ -43,6 +44,29 @@ def test_frames_of_several_steps_give_the_values_of_one(tmp_path):
     np.testing.assert_allclose(ten.means["step_time_s"], one.means["step_time_s"] / 10)
     np.testing.assert_allclose(ten.tables["mpi_time_s"], one.tables["mpi_time_s"] / 10)
     np.testing.assert_allclose(ten.largest["resident_bytes"], one.largest["resident_bytes"])
+
+
+def test_found_steps_that_were_joined_give_the_values_of_one(tmp_path):
+    """Short steps that perfield found are joined: each third return closes one here, the first two as well."""
+
+    def label(rank, step, values):
+        values["label"] = step if step < 2 else 3 * step - 2
+
+    path = twin.write_run(tmp_path / "run", steps=6, change_step=label)
+    whole = measured(perfield.open(path), "run")
+    (stream,) = (path / "stream").iterdir()
+    noted = twin.Writer(stream, 0)
+    noted.sequence = 1000
+    noted.add("sites", twin.json_body({"found": "0123456789abcdef", "sites": [], "modules": []}))
+    run = perfield.open(path)
+    held = [1, 1, 3, 3, 3, 3]
+    assert run.steps_held(np.arange(6)).tolist() == held
+    found = measured(run, "run")
+    assert found.spans.tolist() == held
+    np.testing.assert_allclose(found.means["step_time_s"], whole.means["step_time_s"] / held)
+    assert observe(run, ["step_time_s"]).span.tolist() == held
+    mean_s = mean_by_rank(run, "step_time_s", np.arange(6))
+    np.testing.assert_allclose(mean_s, run.steps.step_time_s.sum("step") / sum(held))
 
 
 def test_steps_that_not_all_ranks_closed_are_left_out_and_reported(tmp_path):

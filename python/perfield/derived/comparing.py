@@ -41,7 +41,7 @@ def measured(run: RunDirectory, name: str) -> Measured:
     complete = n_present == n_present.max()
     columns = present[complete].any(axis=0)
     n_ranks = int(columns.sum())
-    span = run.spans[positions[complete]].astype(float)
+    span = run.steps_held(positions[complete]).astype(float)
     seen = [field for number, field in enumerate(names) if np.isfinite(largest[:, number]).any()]
     each = {
         field: (sums[complete, number] / span, largest[complete, number] / _span(run, field, span))
@@ -73,7 +73,7 @@ def measured(run: RunDirectory, name: str) -> Measured:
         is_whole=run.is_whole,
         left_out=_left_out(
             name,
-            "frames" if (run.spans > 1).any() else "steps",
+            "frames" if (span > 1).any() else "steps",
             len(run),
             len(positions),
             int(complete.sum()),
@@ -83,7 +83,7 @@ def measured(run: RunDirectory, name: str) -> Measured:
 
 def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.ndarray:
     """A field's mean over some frames for each rank, (n_ranks,); NaN where it is absent in all. Frames
-    that add up several steps count as often.
+    that hold several steps count as often.
 
     Raises RunError, with the nearest names, if the run has no such field.
     """
@@ -92,8 +92,8 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
     sums, counts = np.zeros((2, run.n_ranks))
     for here, values in Snapshot(run).in_chunks(positions, [field]):
         finite = np.isfinite(values[:, 0])
-        weights = run.spans[here].astype(float)[:, None]
-        each = values[:, 0] * (weights / fields_of(run).per_step([field], here)[:, 0])
+        weights = run.steps_held(here).astype(float)[:, None]
+        each = values[:, 0] * (1.0 if fields_of(run)[field].adds_up else weights)
         sums += np.where(finite, each, 0.0).sum(axis=0)
         counts += (finite * weights).sum(axis=0)
     return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)

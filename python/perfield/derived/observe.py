@@ -74,7 +74,7 @@ def observe(
         regions={region.field: region.name for region in run.known_regions},
         n_uneven=collected.n_uneven,
         n_left_out=len(run) - collected.n_uneven - collected.n_steps,
-        **collected.result(run.step_indexes[positions]),
+        **collected.result(run.step_indexes[positions], run.steps_held(positions)),
     )
 
 
@@ -104,7 +104,6 @@ class _Part:
     kept: np.ndarray
     n_uneven: int
     label: np.ndarray
-    span: np.ndarray
     empty: np.ndarray
     totals: np.ndarray  # (n_positions, n_of_ranks)
     largest: np.ndarray
@@ -196,14 +195,13 @@ def _read(snapshot: Snapshot, plan: _Plan, positions: np.ndarray) -> _Part:
     lowest = np.lexsort((read["rank"], read["step"]))
     seen, first = np.unique(read["step"][lowest], return_index=True)
     header = read["fixed"][lowest[first]]
-    label, span = np.zeros(n, np.int64), np.ones(n, np.int64)
-    label[seen], span[seen] = header["label"], header["span"]
+    label = np.zeros(n, np.int64)
+    label[seen] = header["label"]
     messages, waits = (rows[kept[rows["step"]]] for rows in (read["messages"], read["waits"]))
     return _Part(
         kept=kept,
         n_uneven=int((complete & read["uneven"] & ~kept).sum()),
         label=label,
-        span=span,
         empty=np.bincount(messages["step"], messages["empty"], minlength=n),
         totals=of_ranks.sum(axis=2),
         largest=of_ranks.max(axis=2, initial=0.0),
@@ -263,7 +261,7 @@ class _Collected:
         self._n_rows = 0
         self._row: list[np.ndarray] = []
         self._of_step: dict[str, list[np.ndarray]] = {
-            name: [] for name in ("kept", "label", "span", "empty", "totals", "largest")
+            name: [] for name in ("kept", "label", "empty", "totals", "largest")
         }
         self._messages, self._waits = np.zeros(0, PAIRS), np.zeros(0, WAITS)
 
@@ -290,11 +288,11 @@ class _Collected:
         self._messages = added_up([self._messages, part.messages], PAIRS)
         self._waits = added_up([self._waits, part.waits], WAITS)
 
-    def result(self, indexes: np.ndarray) -> dict:
-        """By names of `Observed`. indexes : of the steps, of all positions that were read."""
+    def result(self, indexes: np.ndarray, span: np.ndarray) -> dict:
+        """By names of `Observed`. indexes, span : of all positions that were read."""
         names = self.plan.names[: self.plan.n_of_ranks]
         empty = {"totals": np.zeros((0, len(names))), "largest": np.zeros((0, len(names)))}
-        kept, label, span, n_empty, totals, largest = (
+        kept, label, n_empty, totals, largest = (
             np.concatenate(parts) if parts else empty.get(name, np.zeros(0, np.int64))
             for name, parts in self._of_step.items()
         )

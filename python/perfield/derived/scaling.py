@@ -106,7 +106,7 @@ class _Steps:
         if len(run) and run.frame(0).kind != "step":
             whole &= False
         self.positions = np.flatnonzero(whole)
-        self.span = snapshot.frame_headers(self.positions, "span")
+        self.span = run.steps_held(self.positions)
         every = np.concatenate([np.zeros((3, 0, len(names))), *parts], axis=1)[:, whole]
         self.totals, self.largest, self.n_with = (dict(zip(names, rows.T)) for rows in every)
 

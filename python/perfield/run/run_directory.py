@@ -198,6 +198,15 @@ class RunDirectory:
         """(len(self),) int64, how many steps each frame adds up, as `Frame.span`; reads no entry."""
         return self._frames.spans
 
+    def steps_held(self, positions: np.ndarray) -> np.ndarray:
+        """(n_positions,) int64, how many steps of the program some frames hold: `spans`; of steps that
+        perfield found, as many as their labels count, since it joins short ones."""
+        if not any(body.get("found") for body in self.sites.values()) or self.steps_by_clock or not len(self):
+            return self.spans[positions]
+        labels = self.frame_headers(np.arange(len(self)))["label"].astype(np.int64)
+        known = np.concatenate([[False], (labels[1:] > 0) & (labels[:-1] > 0)])  # not of damaged frames
+        return np.where(known, np.diff(labels, prepend=0), 0).clip(self.spans)[positions]
+
     @property
     def setup(self) -> Frame:
         """Everything before the first step (index -1)."""
