@@ -74,7 +74,7 @@ def moving(folder: Path, output: Path) -> None:
     run, drawn, film = folder / "perfield-run", folder / "pictures", folder / "film.gif"
     measure(MOVING, folder, run)
     words = ("render", run, "-o", drawn, "--fields", "compute_time_s")
-    perfield(folder, *words, "--steps", "all", "--film", film, "--size", "1200x500", "--fps", "6")
+    perfield(folder, *words, "--steps", "all", "--film", film, "--size", "1200x720", "--fps", "6")
     shutil.copyfile(film, output / "moving.gif")
     perfield(folder, *words, "--steps", HOT_STEP, "--images", "--size", "640x500")
     side_by_side(drawn, ("geometry", "topology"), output / "moving.png")

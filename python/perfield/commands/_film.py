@@ -72,6 +72,7 @@ def _heat_map(run: Run, steps: Sequence[int], field: str, limits: tuple[float, f
 
         figure = new_figure((size[0] / 100, size[1] / 100))
         axes = heat_map(run, field, axes=figure.subplots(), limits=limits)
+        axes.yaxis.get_major_locator().set_params(nbins=4)  # it is low
         numbers, _ = step_numbers(run, np.arange(len(run)))
         lines = [axes.axvline(0.0, color=colour, linewidth=width) for colour, width in (("w", 4), (TEXT, 2))]
         for step, file in zip(steps, files):
