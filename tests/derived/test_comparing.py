@@ -47,7 +47,7 @@ def test_frames_of_several_steps_give_the_values_of_one(tmp_path):
 
 
 def test_found_steps_that_were_joined_give_the_values_of_one(tmp_path):
-    """Short steps that perfield found are joined: each third return closes one here, the first two as well."""
+    """Short steps that perfield found are joined: here two are single ones, then three make one."""
 
     def label(rank, step, values):
         values["label"] = step if step < 2 else 3 * step - 2

@@ -138,6 +138,9 @@ def test_a_part_is_neither_nothing_nor_all(share):
         (-9.94, "-9.9"),
         (-23.4, "-23"),
         (1234, "+1,234"),
+        (-99.8, "-99.8"),
+        (-99.99, "-99.9"),
+        (-100, "-100"),
     ],
 )
 def test_a_change_has_its_sign_and_two_digits(percent, words):

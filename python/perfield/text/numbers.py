@@ -71,7 +71,10 @@ def in_whole_percent(share: float) -> str:
 
 
 def in_change(percent: float) -> str:
-    """A difference in percent or in points, without its unit: "+1.5", "-23", "0"."""
+    """A difference in percent or in points, without its unit: "+1.5", "-23", "0". It is "-100" only if
+    nothing is left."""
+    if -100 < percent < -99.4:
+        return f"{max(percent, -99.9):.1f}"
     text = f"{percent:+.1f}" if abs(percent) < 9.95 else f"{percent:+,.0f}"
     return "0" if float(text.replace(",", "")) == 0 else text
 

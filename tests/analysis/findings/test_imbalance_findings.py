@@ -167,16 +167,15 @@ def sampled(run, **count):
 def test_the_functions_in_which_a_costly_rank_computes_longer_are_named():
     run = observed_run(compute_time_s=computing([0.1] * 3 + [0.4] + [0.1] * 4))
     costly = np.array([100] * 3 + [900] + [100] * 4)
-    found = only(
-        imbalance.find(sampled(run, relax=costly, assemble=300, exp=costly // 4, rare=costly // 100))
-    )
+    others = {"exp": costly // 4, "rare": costly // 100, "sched_yield": costly}  # the last one is waiting
+    found = only(imbalance.find(sampled(run, relax=costly, assemble=300, **others)))
     assert "By samples, 79 % of the difference is in relax and 20 % in exp." in found.words
 
 
 def test_functions_in_which_samples_may_differ_by_chance_are_not_named():
     run = observed_run(compute_time_s=computing([0.1] * 3 + [0.4] + [0.1] * 4))
     found = only(imbalance.find(sampled(run, relax=np.array([4] * 3 + [9] + [4] * 4))))
-    assert "Samples" not in found.words
+    assert "By samples" not in found.words
 
 
 def test_work_of_one_rank_alone_is_reported_as_what_all_wait_for():

@@ -61,6 +61,7 @@ MOST_TURNS = 5  # of ranks that are slowest one after the other, that are named
 MOST_FUNCTIONS = 2  # that are named
 WORTH_NAMING = 0.1  # of what the slowest ranks compute longer: the least in a function
 SURE = 3  # standard deviations of the number of samples
+WAITING = ("MPI library", "sched_yield")  # functions that run while a rank waits, which is no computing
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
     "cells": "cell counts",
@@ -412,6 +413,7 @@ def _functions(observed: Observed, imbalance: Imbalance) -> str:
         return ""
     own = imbalance.columns
     longer_s = found.time_s[:, own].mean(axis=1) - found.time_s.mean(axis=1)
+    longer_s[[name in WAITING for name in found.names]] = 0.0
     weight = np.full(found.time_s.shape[1], -1 / found.time_s.shape[1])
     weight[own] += 1 / len(own)
     is_sure = longer_s > SURE * np.sqrt(found.variance @ weight**2)
