@@ -59,6 +59,16 @@ def test_wait_that_a_quota_does_not_explain_is_that_of_others():
     assert "quota" not in found.words + found.remedy
 
 
+def test_waits_for_a_pu_in_calls_are_added_where_they_are_longer():
+    in_all = np.array([0.0, 0.15, 0.0, 0.0])
+    (found,) = findings_of(rank_without_pu(0.03, run_delay_time_s=in_all, step_time_s=0.2))
+    assert "it waited 1.8 s for a PU" in found.words
+    assert found.words.endswith(
+        " With its MPI calls, it was ready to run without one for 9 s, 75 % of its steps; what that costs is "
+        "not known."
+    )
+
+
 def test_imbalance_of_work_is_reported_beside_the_wait_for_a_pu():
     work = np.array([0.1, 0.1, 0.1, 0.16])
     found = findings_of(rank_without_pu(0.03, compute_time_s=work))[0]

@@ -147,15 +147,28 @@ def _waited(observed: Observed, columns: np.ndarray, lost_s: float) -> tuple[str
     if placement is not None and crowded(placement)[observed.ranks[columns]].any():
         return (
             f"Other processes took PUs from {{ranks}}: {who} {waited}, and used less than half of the CPU "
-            f"time of {_whose(columns)} PUs.",
+            f"time of {_whose(columns)} PUs.{_in_calls(observed, columns, lost_s)}",
             OTHERS,
             "run_delay_time_s",
         )
     return (
         f"Other processes, or more threads than PUs, took PUs from {{ranks}}: {who} {waited}, and no other "
-        "rank shares these PUs.",
+        f"rank shares these PUs.{_in_calls(observed, columns, lost_s)}",
         OTHERS,
         "run_delay_time_s",
+    )
+
+
+def _in_calls(observed: Observed, columns: np.ndarray, lost_s: float) -> str:
+    """That these ranks waited longer for a PU in calls than outside them, if they did."""
+    all_s = float(np.nansum(observed.ready_s[:, columns]))
+    step_s = float(np.nansum(observed.of("step_time_s")[:, columns], dtype=float))
+    if not all_s > max(2 * lost_s, READY * step_s):
+        return ""
+    whose, who = _whose(columns), "it was" if len(columns) == 1 else "they were"
+    return (
+        f" With {whose} MPI calls, {who} ready to run without one for {in_seconds(all_s)}, "
+        f"{in_percent(all_s / step_s)} of {whose} steps; what that costs is not known."
     )
 
 
