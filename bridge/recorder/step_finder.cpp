@@ -55,7 +55,8 @@ StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
   if (length_ == kLongest) make_room();
   if (!sites_[site].ignored) {
     sequence_[length_++] = site;
-    const uint8_t found = is_due() ? choose() : kNone;
+    if (repeats_ && sequence_[length_ - 1 - repeats_] != site) repeats_ = 0;
+    const uint8_t found = is_due() ? examine() : kNone;
     if (found != kNone && found != chosen_ && may_replace(found)) {
       restarts = chosen_ != kNone;
       follow(found);
@@ -70,6 +71,7 @@ StepFinder::Answer StepFinder::met(uint8_t site) noexcept {
 void StepFinder::ignore(uint8_t site) noexcept {
   sites_[site].ignored = true;
   length_ = uint32_t(std::remove(sequence_, sequence_ + length_, site) - sequence_);
+  repeats_ = 0;
   if (site == chosen_) chosen_ = kNone;
 }
 
@@ -98,11 +100,24 @@ bool StepFinder::is_right_at_end() noexcept {
   return first < last && 2 * (last - first + 1) >= n;
 }
 
-// Each time at first, then sixteen times in each doubling of the sequence.
+// Each time at first, then sixteen times in each doubling of the sequence; while that repeats
+// itself, once more where its later half does.
 bool StepFinder::is_due() const noexcept {
   if (length_ < kEachTime) return true;
+  if (repeats_) return length_ == 2 * repeats_since_;
   const uint32_t apart = 1u << (31 - __builtin_clz(length_) - 4);
   return length_ % apart == 0;
+}
+
+uint8_t StepFinder::examine() noexcept {
+  const uint8_t found = choose();
+  if (found == kNone || found != chosen_) {
+    repeats_ = 0;
+  } else if (!repeats_) {
+    repeats_ = hits_[found].gap;
+    repeats_since_ = length_;
+  }
+  return found;
 }
 
 // Even: half of the gaps are between a third and three times the one before. They cover the time

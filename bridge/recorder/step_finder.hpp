@@ -98,6 +98,7 @@ class StepFinder {
   uint8_t hit_longest_ago() const noexcept;
   bool recurs(uint8_t site) const noexcept;
   bool is_due() const noexcept;
+  uint8_t examine() noexcept;
   bool is_of_young_loop(uint8_t site) const noexcept;
   uint8_t choose() noexcept;
   bool may_replace(uint8_t found) const noexcept;
@@ -123,6 +124,9 @@ class StepFinder {
   uint8_t sequence_[kLongest];
   uint32_t length_ = 0;
   uint8_t n_sites_ = 0, chosen_ = kNone;
+  // So many operations lay between the last two hits of the chosen site when it was chosen again at
+  // that length, and each one since then was that of so many before. 0: it was not.
+  uint32_t repeats_ = 0, repeats_since_ = 0;
   Ends ends_;
   uint32_t n_choices_ = 0;  // of sites that ended steps, one after the other
   uint64_t first_hits_ = 0;

@@ -263,6 +263,17 @@ def test_steps_that_do_not_hold_at_the_end_leave_windows_of_the_clock(first_run)
 
 
 @WITH_ONE_MPI
+def test_steps_that_a_rank_refuses_later_leave_windows_of_the_clock(first_run):
+    """Rank 2 calls twice in each step from the 16th on, and sees that when rank 0 asks again."""
+    calls = f"for (int i = 0; i < (me == 2 && step > 15 ? 2 : 1); ++i) {{ {TO_SELF} }}"
+    loop = f"for (int step = 0; step < 60; ++step) {{ usleep(10000); {calls} }}"
+    run, _ = first_run(loop + TASKS.format(n=190))
+    assert run.has_windows and not run.setup.present.any() and not run.teardown.present.any()
+    sent_in_windows = [frame.values["sent_count"] for frame in run.frames()]
+    assert np.nansum(sent_in_windows, axis=0).tolist() == [250, 250, 294]
+
+
+@WITH_ONE_MPI
 def test_a_step_that_stays_open_for_long_is_one_frame(first_run):
     """It has an entry for each window of the clock, as nobody knows whether the loop is over."""
     long = TASKS.format(n="150 * (step == 10)")
