@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choosers of field and step, play and follow.
 
+import { get } from './elements.js';
 import { unitFor } from './units.js';
 
 const PLAY_MS = 120; // between two steps, if they are drawn as fast
@@ -16,7 +17,6 @@ export const GROUPS = {
   place: 'Place',
   other: 'Other',
 };
-const get = (id) => document.getElementById(id);
 
 export class Controls {
   constructor(app) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The legend of a field: its colours, with a number at both ends, which can be dragged and typed.
 
+import { all } from './elements.js';
 import { amount, parsed, unitFor } from './units.js';
 
 const KEY = 0.02; // of the bar, by an arrow
@@ -92,7 +93,7 @@ function handle(end, ends, whole, share, bar, change) {
     event.preventDefault();
     event.stopPropagation();
     change.set(moved(ends[end] + by * (whole[1] - whole[0])));
-    document.querySelectorAll('#legend .legend-grip')[end]?.focus();
+    all('#legend .legend-grip')[end]?.focus();
   });
   return grip;
 }

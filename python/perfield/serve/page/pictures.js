@@ -5,6 +5,7 @@ import { Latest, ServerError } from './api.js';
 import { Colours } from './colours.js';
 import * as data from './data.js';
 import { cutMenu } from './cut.js';
+import { all } from './elements.js';
 import { drawLegend, make } from './legend.js';
 import { MachinePicture } from './machine.js';
 import { MeshPicture } from './mesh.js';
@@ -27,6 +28,8 @@ export function library() {
 }
 
 export class Pictures {
+  vtk = null; // the library, or {reason}
+
   constructor(app) {
     this.app = app;
     this.mesh = this.machine = null;
@@ -327,7 +330,7 @@ function layersMenu(app, layers) {
     box.checked = isOn;
     box.dataset.layer = name;
     box.addEventListener('change', () => {
-      for (const other of document.querySelectorAll(`[data-layer="${name}"]`)) other.checked = box.checked;
+      for (const other of all(`[data-layer="${name}"]`)) other.checked = box.checked;
       app.setLayer(name, box.checked);
     });
     const label = make('label');
