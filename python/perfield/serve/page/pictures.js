@@ -182,6 +182,8 @@ export class Pictures {
     const version = app.run.frames.mesh_version[frame];
     if (version !== null && version !== undefined) await this.mesh.load(version, signal);
     this.ownValues = app.own === null ? null : await this.#own(frame, signal);
+    const isShown = this.ownValues && !this.ownValues.absent;
+    await this.mesh.show(isShown ? { field: app.own, frame } : null, signal);
   }
 
   /** The simulation's own field in a frame; where it has none, a message reports it, and the mesh is grey. */
@@ -205,7 +207,7 @@ export class Pictures {
       if (this.ownValues?.absent) {
         this.mesh.paint(colours.of(new Float32Array(values.length).fill(NaN)));
         card.legend(null);
-      } else if (this.ownValues && !this.mesh.slice) {
+      } else if (this.ownValues) {
         const own = {
           unit: '',
           ...this.ownFields.find(({ name }) => name === app.own),

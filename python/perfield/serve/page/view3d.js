@@ -18,6 +18,7 @@ export class Cells {
     this.firstPoly = count(verts) + count(lines);
     this.sentPolys = polys;
     this.owners = owners;
+    this.values = null; // of the simulation's own field, on points or cells
     const all = new Uint32Array(verts.length + lines.length + polys.length);
     [verts, lines, polys].reduce((at, cells) => (all.set(cells, at), at + cells.length), 0);
     const [apartPoints, cells, pointOwners] = apart(points, all, owners, nOwners);
@@ -234,6 +235,10 @@ export class View3d {
     this.gl.setContainer(stage);
     this.overlay = stage.appendChild(document.createElement('canvas'));
     this.overlay.className = 'overlay';
+    this.overlay.setAttribute('aria-hidden', 'true');
+    const drawn = stage.querySelector('canvas');
+    drawn.setAttribute('role', 'img');
+    drawn.setAttribute('aria-label', "the mesh: each rank's piece in the colour of its value");
     const interactor = vtk.vtkRenderWindowInteractor.newInstance();
     interactor.setView(this.gl);
     interactor.setInteractorStyle(vtk.vtkTrackballCamera.newInstance());
