@@ -19,6 +19,7 @@ export class View2d {
     this.base = stage.appendChild(document.createElement('canvas'));
     this.overlay = stage.appendChild(document.createElement('canvas'));
     this.overlay.className = 'overlay';
+    this.overlay.setAttribute('aria-hidden', 'true');
     this.base.tabIndex = 0;
     this.base.setAttribute('role', 'img');
     this.zoom = 1; // over the scale that fits
