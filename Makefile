@@ -248,7 +248,7 @@ lint: .venv/lint-ready ## check the style of all files
 	@$(BIN)/shellcheck .ci/run .ci/install-packages .ci/build-recorder .ci/build-wheels .ci/python-headers
 	@$(BIN)/codespell README.md CHANGELOG.md Makefile .ci docs bridge python topology \
 	  catalyst_scripts testcase tests
-	@$(BIN)/python .ci/eslint/run.py python/perfield/serve/page
+	@$(BIN)/python .ci/page/run.py
 	@echo "perfield: style is in order"
 
 format: .venv/lint-ready ## reformat all files to that style

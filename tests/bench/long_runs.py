@@ -21,11 +21,16 @@ AT_ONCE = 1 << 15  # entries
 _TABLE = ~np.array([twin.crc32c(bytes([byte]), 0xFFFFFFFF) for byte in range(256)], np.uint32)
 
 
-def write_long_run(path: Path, ranks: int, steps: int, per_host: int, blocks: tuple[int, int, int]) -> Path:
-    """Writes a finished run with a mesh of `blocks` cubes along x, y and z. per_host : ranks of each host."""
+def write_long_run(
+    path: Path, ranks: int, steps: int, per_host: int, blocks: tuple[int, int, int] | None
+) -> Path:
+    """Writes a finished run with a mesh of `blocks` cubes along x, y and z; None: without a mesh.
+
+    per_host : ranks of each host.
+    """
     shutil.rmtree(path, ignore_errors=True)
     hosts = tuple(f"n{number:04d}" for number in range(-(-ranks // per_host)))
-    twin.write_run(path, ranks, 0, hosts=hosts, ended=False, blocks=blocks)
+    twin.write_run(path, ranks, 0, hosts=hosts, ended=False, mesh=blocks is not None, blocks=blocks)
     first = len(("rank", "solve", "exchange", *twin.QUANTITIES, "setup"))  # entries before the first step
     for host in range(len(hosts)):
         here = range(host * per_host, min(ranks, (host + 1) * per_host))

@@ -26,6 +26,23 @@ def test_slice_has_the_cells_and_ranks_that_the_plane_meets(client):
     assert "no mesh of version 9" in client.refusal("/api/slice?version=9&axis=0&permille=1")[1]
 
 
+def test_slice_holds_the_simulations_own_field(client):
+    asked = "/api/slice?version=0&axis={axis}&permille=100&field=temperature&frame={frame}"
+    arrays, _ = client.packed(asked.format(axis=0, frame=5))
+    assert len(arrays["values"]) == len(arrays["points"])  # it is of points
+    assert arrays["values"] == pytest.approx(0.004)  # rank 0's of step 4, the newest that has one
+    arrays, _ = client.packed(asked.format(axis=1, frame=0))
+    above = arrays["values"][arrays["polys"][1::5]] - arrays["rank"]
+    assert set(above.tolist()) <= {0, -1} and (above == 0).mean() > 0.7  # ranks share points between them
+    assert (
+        "no piece has the field 'x'"
+        in client.refusal("/api/slice?version=0&axis=0&permille=1&field=x&frame=0")[1]
+    )
+    assert (
+        "'frame' is missing" in client.refusal("/api/slice?version=0&axis=0&permille=1&field=temperature")[1]
+    )
+
+
 def keydown(tab, key: str) -> None:
     about = json.dumps({"key": key, "bubbles": True})
     tab.value(f"document.body.dispatchEvent(new KeyboardEvent('keydown', {about}))")
@@ -38,6 +55,15 @@ def test_mesh_is_cut_and_seen_through_by_keys_and_the_address(client, tmp_path):
         tab.until(f"document.body.dataset.ready === 'true' && !!{MESH}.slice")
         assert tab.value(f"{MESH}.surface.visible") is False
         assert tab.value(f"[...new Set({MESH}.slice.owners)]") == [0]
+        assert tab.value(f"{MESH}.slice.actor.getTextures().length") == 1  # values of ranks
+        tab.value("perfield.set({own: 'temperature'})")
+        tab.until(f"{MESH}.slice.values && {MESH}.slice.actor.getTextures().length === 0")
+        assert tab.value(f"{MESH}.slice.values[0]") == pytest.approx(0.002)
+        tab.value("perfield.set({frame: 5})")
+        tab.until(f"Math.abs({MESH}.slice.values[0] - 0.004) < 1e-6")
+        assert tab.value("!!document.querySelector('#mesh .own-legend')")
+        tab.value("perfield.set({own: null})")
+        tab.until(f"{MESH}.slice.actor.getTextures().length === 1")
         keydown(tab, "s")
         tab.until(f"{MESH}.slice === null && !!{MESH}.surface.isCut")
         assert "cut=clip+x+0.1" in tab.value("location.hash")

@@ -508,6 +508,64 @@ def test_ends_of_the_legend_are_typed_dragged_and_those_of_the_step(tab, client,
     assert "ends=" not in tab.value("location.hash") and not tab.complaints
 
 
+def test_lower_end_of_the_legend_is_dragged_and_moved_by_keys(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s")
+    low, high = tab.value("[perfield.colours.low, perfield.colours.high]")
+    left, top, right, bottom = box(tab, "#legend .legend-bar")
+    at = {"x": left, "y": (top + bottom) / 2, "button": "left", "clickCount": 1}
+    tab.call("Input.dispatchMouseEvent", type="mousePressed", **at)
+    for kind in ("mouseMoved", "mouseReleased"):
+        tab.call("Input.dispatchMouseEvent", **{**at, "x": (left + right) / 2}, type=kind)
+    assert tab.value("perfield.colours.low") == pytest.approx((low + high) / 2, rel=0.05)
+    before = tab.value("perfield.colours.low")
+    tab.value("document.querySelector('#legend .legend-grip').focus()")
+    tab.press("ArrowRight")
+    assert tab.value("perfield.colours.low") == pytest.approx(before + 0.02 * (high - low))
+    tab.press("ArrowRight")  # the end that was drawn anew has the focus
+    assert tab.value("perfield.colours.low") == pytest.approx(before + 0.04 * (high - low))
+    assert tab.value("perfield.frame") == 4 and not tab.complaints
+
+
+NAMED = ("button", "slider", "textbox", "combobox", "checkbox", "listbox", "image", "link", "searchbox")
+
+
+def test_screen_readers_get_a_name_of_all_that_is_operated_or_drawn(tab, client):
+    show(tab, client, "frame=4&field=compute_time_s&rank=3&with=2")
+    tab.until("perfield.heat.heat?.complete && perfield.matrix.matrix?.complete && !!perfield.pictures.mesh")
+    tab.until("document.querySelectorAll('#panel .chart').length > 0")
+    nodes = [node for node in tab.call("Accessibility.getFullAXTree")["nodes"] if not node["ignored"]]
+    kinds = [node["role"]["value"] for node in nodes]
+    assert kinds.count("slider") >= 5 and kinds.count("image") >= 4
+    nameless = [kind for kind, node in zip(kinds, nodes) if kind in NAMED and not node["name"].get("value")]
+    assert nameless == []
+    assert tab.value("document.getElementById('frame').getAttribute('aria-valuetext')") == text(
+        tab, "#step-words"
+    )
+    assert not tab.complaints
+
+
+def test_tables_of_cards_hold_what_they_show(tab, client, run):
+    show(tab, client, "frame=4&field=compute_time_s")
+    tab.until("perfield.heat.heat?.complete && perfield.matrix.matrix?.complete")
+    values = perfield.open(run).frame(4).values["compute_time_s"]
+    tab.value(
+        "window.tables = []; HTMLAnchorElement.prototype.click = () => {};"
+        "URL.createObjectURL = (blob) => (blob.text().then((text) => tables.push(text)), '');"
+        "for (const one of document.querySelectorAll('.card-menu button'))"
+        " if (one.innerText.includes('CSV') || one.textContent.includes('CSV')) one.click()"
+    )
+    tab.until("tables.length === 4")
+    tables = [[row.split(",") for row in one.split("\r\n")[:-1]] for one in tab.value("tables")]
+    of_ranks = [one for one in tables if one[0] == ["rank", "host", "core", "compute_time_s"]]
+    assert len(of_ranks) == 2  # of the mesh and of the machine
+    for rank, row in enumerate(of_ranks[0][1:]):
+        assert row[:2] == [str(rank), "ab"[rank // 4]]
+        assert float(row[3]) == pytest.approx(values[rank], rel=1e-6)
+    heat = next(one for one in tables if one[0][1:2] == ["step 1"])
+    assert len(heat) == N_RANKS + 1 and float(heat[4][5]) == pytest.approx(values[3], rel=1e-6)
+    assert not tab.complaints
+
+
 def test_legend_of_the_matrix_says_the_ends_of_its_colours(tab, client):
     show(tab, client)
     tab.until("!!document.querySelector('#matrix .matrix-ends') && perfield.matrix.matrix.complete")

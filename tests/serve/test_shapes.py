@@ -128,8 +128,10 @@ def test_field_of_cells_and_vectors_are_reported(tmp_path):
         assert (answer["name"], answer["title"]) == ("U_air", "U air")
         arrays, header = client.packed("/api/own?field=U_air&frame=0")
         mesh, _ = client.packed("/api/mesh")
+        cut, _ = client.packed("/api/slice?version=0&axis=1&permille=500&field=U_air&frame=0")
     assert header["association"] == "cell" and header["title"] == "U air" and header["range"] == [4.0, 5.0]
     assert np.array_equal(arrays["values"], np.where(mesh["rank"] == 1, 5.0, 4.0))
+    assert np.array_equal(cut["values"], np.where(cut["rank"] == 1, 5.0, 4.0)) and len(cut["rank"])
 
 
 def test_each_version_of_the_mesh_is_reported(tmp_path):

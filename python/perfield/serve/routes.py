@@ -166,7 +166,8 @@ def _slice(view: View, query: Query) -> Answer:
 
     version = query.number("version", 0, int(np.iinfo(np.int32).max))
     share = query.number("permille", 0, 1000) / 1000
-    return Answer(slice_of(view, version, query.number("axis", 0, 2), share), BINARY)
+    own = (query.text("field"), _frame(view, query)) if query.get("field") is not None else ()
+    return Answer(slice_of(view, version, query.number("axis", 0, 2), share, *own), BINARY)
 
 
 def _own(view: View, query: Query) -> Answer:
@@ -248,7 +249,7 @@ API: Mapping[str, Callable[[View, Query], Answer]] = {
     "values": _row(_values, "field", "from", "to"),
     "heat": _row(_heat, "field"),
     "mesh": _row(_mesh, "version"),
-    "slice": _row(_slice, "version", "axis", "permille"),
+    "slice": _row(_slice, "version", "axis", "permille", "field", "frame"),
     "own": _row(_own, "field", "frame"),
     "machine": _row(_machine, "overview", "wide", "high"),
     "messages": _row(_messages, "frame", "top"),

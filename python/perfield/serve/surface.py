@@ -29,9 +29,10 @@ from vtkmodules.vtkFiltersCore import vtkAppendFilter, vtkCutter, vtkThreshold
 from vtkmodules.vtkFiltersGeometry import vtkDataSetSurfaceFilter
 
 from perfield.catalyst_scripts import palette
-from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned
+from perfield.pictures.blocks import MeshError, MeshMissingError, is_owned, shallow
 from perfield.pictures.own_fields import name_own_fields, own_fields
 from perfield.pictures.pieces import Pieces, StoredPieces
+from perfield.pictures.vtk_arrays import vtk_array
 from perfield.run import Frame
 from perfield.serve.followed import View, is_stored
 from perfield.serve.packed import packed
@@ -39,17 +40,18 @@ from perfield.serve.packed import packed
 SHARP = 30.0  # degrees between faces that share an edge to draw
 LOW, FLAT = 0.15, 1e-6  # parts of the longest side; `looking` says what is flat
 _disk = Lock()
-RANK, POINT, CELL, OWNED = "rank", "point", "cell", "owned"
+RANK, POINT, CELL, OWNED, VALUES = "rank", "point", "cell", "owned", "values"
 
 
 @dataclass(frozen=True)
 class _Surface:
-    """packed : for the page. blocks : (rank, number of the block), in the order of the pieces. sizes : points
-    and cells of each. points, cells : (index in `blocks`, number in the block) of each point and face."""
+    """packed : for the page. blocks : (rank, number of the block), in the order of the pieces. sizes_of :
+    points and cells of each. points, cells : (index in `blocks`, number in the block) of each point and face.
+    """
 
     packed: bytes
     blocks: list[tuple[int, int]]
-    sizes: list[tuple[int, int]]
+    sizes_of: list[tuple[int, int]]
     points: np.ndarray
     cells: np.ndarray
 
@@ -91,31 +93,42 @@ def mesh(view: View, version: int) -> bytes:
     return _surface(view, version).packed
 
 
-def slice_of(view: View, version: int, axis: int, share: float) -> bytes:
+def slice_of(
+    view: View, version: int, axis: int, share: float, field: str | None = None, frame: int = 0
+) -> bytes:
     """The mesh where a plane cuts it. axis : across which, 0 to 2. share : where, of the mesh's extent.
 
-    Arrays: points, strokes, polys and rank as in `mesh`; strokes where the mesh is flat. Errors as there.
+    Arrays: points, strokes, polys and rank as in `mesh`; strokes where the mesh is flat. With one of the
+    simulation's own fields also values, as those of `own_field` in that frame, between whose points they are
+    interpolated. Errors as there.
     """
-    frame = view.run.frame(_first(view, version))
-    joined = view.shapes.get(("grid", *_key(view, version)), lambda: _joined(view, frame, version))
-    low, high = np.array(joined.grid.GetBounds()).reshape(3, 2)[axis]
+    first = view.run.frame(_first(view, version))
+    joined = view.shapes.get(("grid", *_key(view, version)), lambda: _joined(view, first, version))
+    grid, association = joined.grid, ""
+    if field is not None:
+        values, association, _ = _values(view, field, frame, joined, _ids(joined.grid))
+        grid = shallow(joined.grid)
+        _of(grid, association).AddArray(vtk_array(values, VALUES))
+    low, high = np.array(grid.GetBounds()).reshape(3, 2)[axis]
     plane, cutter = vtkPlane(), vtkCutter()
     across = np.arange(3) == axis
     plane.SetOrigin(*(across * (low + np.clip(share, 1e-4, 1 - 1e-4) * (high - low))))
     plane.SetNormal(*across.astype(float))
-    cutter.SetInputData(joined.grid)
+    cutter.SetInputData(grid)
     cutter.SetCutFunction(plane)
     cutter.GenerateTrianglesOff()
     cutter.Update()
     shape = cutter.GetOutput()
-    return packed(
-        {
-            "points": _points(shape),
-            "strokes": in_cells(shape.GetLines()),
-            "polys": in_cells(shape.GetPolys()),
-            "rank": _column(shape.GetCellData(), RANK),
-        }
-    )
+    arrays = {
+        "points": _points(shape),
+        "strokes": in_cells(shape.GetLines()),
+        "polys": in_cells(shape.GetPolys()),
+        "rank": _column(shape.GetCellData(), RANK),
+    }
+    if field is not None:
+        found = _of(shape, association).GetArray(VALUES)
+        arrays["values"] = vtk_to_numpy(found) if found is not None else np.zeros(0, np.float32)
+    return packed(arrays)
 
 
 def own_field(view: View, field: str, frame: int) -> bytes:
@@ -129,35 +142,12 @@ def own_field(view: View, field: str, frame: int) -> bytes:
 
 
 def _own(view: View, field: str, position: int) -> bytes:
-    frame = view.run.frame(position)
     version = view.frames["mesh_version"][position]
-    pieces, surface = _pieces(view), _surface(view, version)
-    values, association, title = None, "", field
-    of_block = {key: at for at, key in enumerate(surface.blocks)}
-    for rank in sorted({rank for rank, _ in surface.blocks}):
-        for number, dataset in _blocks(pieces, rank, frame):
-            at = of_block.get((rank, number))
-            if at is None:
-                continue
-            if surface.sizes[at] != (dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()):
-                raise MeshError(
-                    f"the mesh of frame {position} on disk is not the one that is shown, so its fields do "
-                    "not fit; write that frame with perfield render."
-                )
-            name_own_fields(dataset, view.names)
-            for kind, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
-                array = data.GetArray(field)
-                if array is None or (association and kind != association):
-                    continue
-                ids = surface.points if kind == "point" else surface.cells
-                if values is None:
-                    association, title = kind, own_fields(dataset).get(field, field)
-                    values = np.full(len(ids), np.nan, np.float32)
-                here = ids[:, 0] == at
-                values[here] = _scalars(vtk_to_numpy(array))[ids[here, 1]]
-    if values is None:
-        raise MeshMissingError(f"no piece has the field '{field}' in frame {position}.")
+    surface = _surface(view, version)
+    ids = {"point": surface.points, "cell": surface.cells}
+    values, association, title = _values(view, field, position, surface, ids)
     finite = values[np.isfinite(values)]
+    pieces, frame = _pieces(view), view.run.frame(position)
     stored = pieces.fields_index(frame) if isinstance(pieces, StoredPieces) else None
     return packed(
         {"values": values},
@@ -167,6 +157,55 @@ def _own(view: View, field: str, position: int) -> bytes:
         title=title,
         range=[finite.min(), finite.max()] if len(finite) else None,
     )
+
+
+def _values(
+    view: View, field: str, position: int, shown: _Surface | _Joined, ids_of: dict[str, np.ndarray]
+) -> tuple[np.ndarray, str, str]:
+    """One of the simulation's own fields in a frame, whether it is of points or cells, and its title.
+
+    shown : with the blocks of the mesh. ids_of : by association, the points and cells that are shown, as
+    `_Surface` has them. Raises MeshMissingError if no piece has the field.
+    """
+    frame, pieces = view.run.frame(position), _pieces(view)
+    values, association, title = None, "", field
+    of_block = {key: at for at, key in enumerate(shown.blocks)}
+    for rank in sorted({rank for rank, _ in shown.blocks}):
+        for number, dataset in _blocks(pieces, rank, frame):
+            at = of_block.get((rank, number))
+            if at is None:
+                continue
+            if shown.sizes_of[at] != (dataset.GetNumberOfPoints(), dataset.GetNumberOfCells()):
+                raise MeshError(
+                    f"the mesh of frame {position} on disk is not the one that is shown, so its fields do "
+                    "not fit; write that frame with perfield render."
+                )
+            name_own_fields(dataset, view.names)
+            for kind, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
+                array = data.GetArray(field)
+                if array is None or (association and kind != association):
+                    continue
+                ids = ids_of[kind]
+                if values is None:
+                    association, title = kind, own_fields(dataset).get(field, field)
+                    values = np.full(len(ids), np.nan, np.float32)
+                here = ids[:, 0] == at
+                values[here] = _scalars(vtk_to_numpy(array))[ids[here, 1]]
+    if values is None:
+        raise MeshMissingError(f"no piece has the field '{field}' in frame {position}.")
+    return values, association, title
+
+
+def _ids(shape: vtkDataSet) -> dict[str, np.ndarray]:
+    """By association, the block and the number in it of each point and cell."""
+    return {
+        "point": vtk_to_numpy(shape.GetPointData().GetArray(POINT)),
+        "cell": vtk_to_numpy(shape.GetCellData().GetArray(CELL)),
+    }
+
+
+def _of(shape: vtkDataSet, association: str) -> vtkDataSetAttributes:
+    return shape.GetPointData() if association == "point" else shape.GetCellData()
 
 
 def _pieces(view: View) -> Pieces:
@@ -372,8 +411,8 @@ def _drawn(
             n_points=shape.GetNumberOfPoints(),
             n_cells=shape.GetNumberOfCells(),
         ),
-        points=vtk_to_numpy(shape.GetPointData().GetArray(POINT)),
-        cells=vtk_to_numpy(shape.GetCellData().GetArray(CELL)),
+        points=_ids(shape)["point"],
+        cells=_ids(shape)["cell"],
     )
 
 

@@ -44,6 +44,7 @@ function authorization() {
 }
 
 const under_way = { requests: 0, bytes: 0 };
+/** @type {(now: { requests: number, bytes: number }) => void} */
 let onChange = () => {};
 
 /** Calls back with {requests, bytes} whenever data arrive; bytes : of the requests that are under way. */
@@ -133,7 +134,7 @@ export function unpacked(buffer) {
   for (const { name, dtype, shape, offset } of header.arrays) {
     const size = shape.reduce((product, n) => product * n, 1);
     arrays[name] = new KINDS[dtype](buffer, begin + offset, size);
-    arrays[name].shape = shape;
+    Object.assign(arrays[name], { shape });
   }
   return { ...header, arrays };
 }

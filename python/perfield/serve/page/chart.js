@@ -11,11 +11,14 @@ function svg(tag, attributes) {
 }
 
 /** values : one per step, null where not measured; high : the upper end, common to neighbouring charts;
- * marked : which value is marked at first; onPick : takes the number of the value that is clicked. */
-export function chart(values, high, marked, onPick) {
+ * marked : which value is marked at first; onPick : takes the number of the value that is clicked; words : what it
+ * shows. */
+export function chart(values, high, marked, onPick, words) {
   const element = svg('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     class: 'chart',
+    role: 'img',
+    'aria-label': words,
     preserveAspectRatio: 'none',
   });
   const n = values.length;

@@ -28,6 +28,9 @@ export function rgb(hex) {
 
 /** The colours of a field: its map over its scale. */
 export class Colours {
+  low = 0;
+  high = 1;
+
   /** about : a row of the fields of /api/run; palette : that of /api/run. */
   constructor(about, palette) {
     this.table = tables[about.map] ?? tables.viridis;
@@ -40,6 +43,7 @@ export class Colours {
 
   /** Writes the colour of a value into RGBA bytes. */
   put(value, out, at) {
+    /** @type {ArrayLike<number>} */
     let from = this.table;
     let begin = 0;
     if (Number.isNaN(value)) from = this.absent;

@@ -4,6 +4,7 @@
 import { Latest } from './api.js';
 import { Colours } from './colours.js';
 import * as data from './data.js';
+import { get } from './elements.js';
 import { drawLegend, make } from './legend.js';
 import { link } from './linked.js';
 import { MachinePicture } from './machine.js';
@@ -14,7 +15,6 @@ import { Values } from './values.js';
 const CHANGES = 'RdBu_r'; // zero is white
 const ASK_MS = 400; // after the last choice, whether it is chance
 const OTHER = 'other/';
-const get = (id) => document.getElementById(id);
 
 /** The sides `before` and `change` are as the app itself, but for their run, values and lines of messages. */
 export class Compared {
@@ -141,7 +141,8 @@ export class Compared {
       added.push(stage);
       const picture = kind === 'mesh' ? new MeshPicture(app.pictures.vtk, stage, side) : new MachinePicture(stage, side);
       const { view } = picture;
-      const rankAt = (...at) => picture.rankAt(kind === 'mesh' ? at[0] : picture.at(...at));
+      const rankAt = (...at) =>
+        picture instanceof MeshPicture ? picture.rankAt(at[0]) : picture.rankAt(picture.at(at[0], at[1]));
       view.onPick = (...at) => app.set({ rank: rankAt(...at) });
       view.onHover = (...at) => {
         const rank = at[0] === null ? null : rankAt(...at.slice(0, -1));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choosers of field and step, play and follow.
 
+import { get } from './elements.js';
 import { unitFor } from './units.js';
 
-const PLAY_MS = 120; // between two steps, if they are drawn as fast
+const PLAY_MS = 10_000; // of a whole run, if its steps are drawn as fast,
+const EACH_MS = [1000 / 30, 120]; // but each step at least and at most so long
+const HALF_MS = 8; // of a picture of the browser
 export const GROUPS = {
   time: 'Time',
   waiting: 'Waiting',
@@ -16,7 +19,14 @@ export const GROUPS = {
   place: 'Place',
   other: 'Other',
 };
-const get = (id) => document.getElementById(id);
+
+/** The time of the first picture that the browser shows from a time on. */
+function picture(from) {
+  return new Promise((resolve) => {
+    const look = (now) => (now >= from ? resolve(now) : requestAnimationFrame(look));
+    requestAnimationFrame(look);
+  });
+}
 
 export class Controls {
   constructor(app) {
@@ -65,6 +75,7 @@ export class Controls {
     if (app.about) get('field').value = app.about.name;
     if (get('own')) get('own').value = app.own ?? '';
     get('frame').value = app.frame;
+    get('frame').setAttribute('aria-valuetext', app.stepWords(app.frame));
     get('follow').checked = Boolean(app.follow) && app.run.live;
     get('back').disabled = app.frame <= 0;
     get('on').disabled = app.frame >= app.run.n_frames - 1;
@@ -72,7 +83,7 @@ export class Controls {
     get('step-words').title = `frame ${app.frame + 1} of ${app.run.n_frames}`;
   }
 
-  /** Plays the steps, each as soon as the one before is drawn. */
+  /** Plays the steps, each as soon as the one before is seen. */
   async play(isOn) {
     this.playing = isOn;
     document.body.classList.toggle('playing', isOn);
@@ -80,10 +91,13 @@ export class Controls {
     const { app } = this;
     const token = (this.token = {});
     if (isOn && app.frame >= app.run.n_frames - 1) app.set({ frame: 0 });
+    const [least, most] = EACH_MS;
+    const each = Math.min(Math.max(PLAY_MS / app.run.n_frames, least), most);
+    let seen = performance.now();
     while (this.playing && this.token === token && app.frame < app.run.n_frames - 1) {
-      const waited = new Promise((resolve) => setTimeout(resolve, PLAY_MS));
       app.set({ frame: app.frame + 1 });
-      await Promise.all([app.drawn, waited]);
+      await app.drawn;
+      seen = await picture(seen + each - HALF_MS);
     }
     if (this.token === token && this.playing) this.play(false);
   }

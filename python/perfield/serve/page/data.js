@@ -33,9 +33,10 @@ export const heat = (field, signal) => answer(packed, 'heat', { field }, signal)
 /** The surface of a version of the mesh. */
 export const mesh = (version, signal, of) => answer(packed, 'mesh', { version }, signal, of);
 
-/** The mesh where a plane across an axis cuts it, at thousandths of its extent. */
-export const slice = (version, axis, permille, signal, of) =>
-  answer(packed, 'slice', { version, axis, permille }, signal, of);
+/** The mesh where a plane across an axis cuts it, at thousandths of its extent. own : {field, frame} of one of the
+ * simulation's own fields on it; null for none. */
+export const slice = (version, axis, permille, own, signal, of) =>
+  answer(packed, 'slice', { version, axis, permille, ...own }, signal, of);
 
 /** One of the simulation's own fields on the mesh of a frame. */
 export const own = (field, frame, signal) => answer(packed, 'own', { field, frame }, signal);

@@ -2,6 +2,7 @@
 // A table of numbers as coloured cells with two axes: the base of the heat map and of the matrix.
 
 import { CHOSEN, drawBox } from './marks.js';
+import { nothing } from './pointer.js';
 import { ink } from './theme.js';
 
 const LEFT = 70; // pixels for the numbers of the rows
@@ -25,9 +26,10 @@ export class Grid {
     this.stage = stage;
     this.cells = null;
     this.marked = {}; // {row, column, beside} of cells (beside: a second column), and which are `bright` while the others fade
-    this.onPick = this.onHover = () => {};
+    this.onPick = this.onHover = nothing;
     this.rowName = this.columnName = (n) => n;
-    this.timeName = null; // of a column, for a second axis at the top
+    /** @type {((column: number) => string) | null} of a column, for a second axis at the top */
+    this.timeName = null;
     this.groups = []; // rows that begin a group, with a line above
     const at = (event) => this.#cell(event.offsetX, event.offsetY);
     this.canvas.addEventListener('click', (event) => {

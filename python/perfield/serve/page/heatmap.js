@@ -3,6 +3,7 @@
 
 import { Latest } from './api.js';
 import * as data from './data.js';
+import { get } from './elements.js';
 import { Grid } from './grid.js';
 import { alongCurve, sorted } from './order.js';
 import { amount, inWords, unitFor } from './units.js';
@@ -10,6 +11,9 @@ import { amount, inWords, unitFor } from './units.js';
 const AGAIN_MS = 1000; // while the server reads
 
 export class HeatMap {
+  heat = null; // as the server sent it
+  about = null; // the field that it shows
+
   constructor(stage, app) {
     this.app = app;
     this.latest = new Latest();
@@ -23,7 +27,7 @@ export class HeatMap {
       (top, bottom, left, right) => this.zoom(top, bottom, left, right),
       () => this.all(),
     );
-    const sort = document.getElementById('sort');
+    const sort = get('sort');
     sort.addEventListener('change', () => this.sort(sort.value));
     document.getElementById('all').addEventListener('click', () => this.all());
     this.grid.onPick = (row, column, event) => {
@@ -73,7 +77,7 @@ export class HeatMap {
   /** Sorts rows: by rank, by value in the step that is shown (the largest first), by node, or by mesh. */
   sort(order) {
     this.order = order;
-    document.getElementById('sort').value = order;
+    get('sort').value = order;
     this.recolour();
   }
 

@@ -4,7 +4,7 @@
 
 import { few } from './grid.js';
 import { CHOSEN, drawBox } from './marks.js';
-import { DRAG_PIXELS, placeIn } from './pointer.js';
+import { DRAG_PIXELS, nothing, placeIn } from './pointer.js';
 import { ink } from './theme.js';
 import { amount, unitFor } from './units.js';
 
@@ -23,13 +23,19 @@ const CLOSEST = 1e-6; // of all times
 /** Events: onPick(row), onHover(row or null, seconds, event), onZoom(). linesOf() : lines over the bars,
  * {from: [row, s], to: [row, s], colour, isArrow}. sentencesOf() : words above. */
 export class Lanes {
+  seconds = 0; // the end of time
+  measuring = null; // a context that measures words
+
   constructor(stage) {
     this.stage = stage;
     this.canvas = stage.appendChild(document.createElement('canvas'));
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
-    this.onPick = this.onHover = this.onZoom = () => {};
-    this.linesOf = this.sentencesOf = () => [];
+    this.onPick = this.onHover = this.onZoom = nothing;
+    /** @type {() => any[]} */
+    this.linesOf = () => [];
+    /** @type {() => string[]} */
+    this.sentencesOf = () => [];
     this.bars = []; // {colour, ink, words, row, begin, end, text(n) or null}, the uppermost last
     this.names = [];
     this.bright = null; // a Set of rows, while others fade; null: none fades
@@ -38,7 +44,8 @@ export class Lanes {
     new ResizeObserver(() => this.draw()).observe(stage);
   }
 
-  /** Shows rows of bars. seconds : the end of time; what is zoomed stays so if `isSame`. */
+  /** Shows rows of bars. seconds : the end of time; what is zoomed stays so if `isSame`.
+   * @param {Record<string, any>} shown @param {boolean} isSame */
   show({ names, seconds, bars, bright, marked }, isSame) {
     Object.assign(this, { names, seconds, bars, bright, marked });
     if (!isSame) this.whole();
@@ -69,6 +76,7 @@ export class Lanes {
 
   /** Moves what is shown by shares of its width and its height. from : the times and rows to begin at. */
   move(across, down = 0, [times, rows] = [this.times, this.rows]) {
+    /** @type {(range: number[], share: number) => number[]} */
     const by = ([low, high], share) => [low, high].map((end) => end + share * (high - low));
     this.#look(by(times, across), by(rows, down));
   }
@@ -132,7 +140,8 @@ export class Lanes {
     this.#words(context);
   }
 
-  #bars(context, { colour, ink: letters, row, begin, end, text }, [left, top, width, height]) {
+  #bars(context, { colour, ink: letters, row, begin, end, text }, box) {
+    const [left, top, width, height] = box;
     const [first, last] = this.rows;
     const [from, to] = this.times;
     const [scale, tall] = [width / (to - from), height / (last - first)];
@@ -173,7 +182,8 @@ export class Lanes {
     }
   }
 
-  #fade(context, [left, , width]) {
+  #fade(context, box) {
+    const [left, , width] = box;
     if (!this.bright) return;
     context.save();
     context.globalAlpha = DIM;
@@ -187,7 +197,8 @@ export class Lanes {
   }
 
   /** A line between two times of two rows, as far as it is in sight. */
-  #line(context, { from, to, colour, isArrow }, [left, top, width, height]) {
+  #line(context, { from, to, colour, isArrow }, box) {
+    const [left, top, width, height] = box;
     const [a, b] = [from, to].map(([row, second]) => this.at(second, row + 0.5));
     const seen = clipped(a, b, [left, top, left + width, top + height]);
     if (!seen) return;
@@ -210,7 +221,8 @@ export class Lanes {
     context.fill();
   }
 
-  #axes(context, [left, top, width, height]) {
+  #axes(context, box) {
+    const [left, top, width, height] = box;
     context.fillStyle = ink('--quiet');
     context.font = '13px system-ui, sans-serif';
     context.textAlign = 'center';
@@ -240,7 +252,8 @@ export class Lanes {
     context.restore();
   }
 
-  #mark(context, [left, , width]) {
+  #mark(context, box) {
+    const [left, , width] = box;
     const row = this.marked;
     if (row === null || row < this.rows[0] || row >= this.rows[1]) return;
     const [y, next] = [row, row + 1].map((each) => this.at(0, each)[1]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The legend of a field: its colours, with a number at both ends, which can be dragged and typed.
 
-import { amount, parsed, unitFor } from './units.js';
+import { all } from './elements.js';
+import { amount, inWords, parsed, unitFor } from './units.js';
 
 const KEY = 0.02; // of the bar, by an arrow
 
@@ -23,7 +24,7 @@ export function drawLegend(element, about, colours, change = null) {
     bar.style.background = `linear-gradient(to right, ${css(colours.table.slice(0, 3))} ${share(ends[0])}%, ${css(colours.beyond)} ${share(ends[0])}%)`;
     bar.title = 'drag an end; double click: the range of this step';
     bar.addEventListener('dblclick', () => change.ofStep());
-    ends.forEach((_, end) => bar.append(handle(end, ends, whole, share, bar, change)));
+    ends.forEach((_, end) => bar.append(handle(end, ends, about.unit, whole, share, bar, change)));
   }
   element.replaceChildren(parts[0], bar, parts[1], make('span', 'legend-unit', unit));
   if (change?.isChanged) {
@@ -58,13 +59,14 @@ function number(value, end, factor, unit, ends, change) {
 }
 
 /** What is dragged to move an end. */
-function handle(end, ends, whole, share, bar, change) {
+function handle(end, ends, unit, whole, share, bar, change) {
   const grip = make('span', 'legend-grip');
   grip.style.left = `${share(ends[end])}%`;
   grip.tabIndex = 0;
   grip.setAttribute('role', 'slider');
   grip.setAttribute('aria-label', `${end ? 'upper' : 'lower'} end of the colours`);
   grip.setAttribute('aria-valuenow', ends[end]);
+  grip.setAttribute('aria-valuetext', inWords(ends[end], unit));
   const moved = (value) => {
     const gap = (whole[1] - whole[0]) * 1e-3;
     const wanted = [...ends];
@@ -92,7 +94,7 @@ function handle(end, ends, whole, share, bar, change) {
     event.preventDefault();
     event.stopPropagation();
     change.set(moved(ends[end] + by * (whole[1] - whole[0])));
-    document.querySelectorAll('#legend .legend-grip')[end]?.focus();
+    all('#legend .legend-grip')[end]?.focus();
   });
   return grip;
 }

@@ -19,6 +19,13 @@ function axes(direction, up) {
 
 /** A camera of vtk.js, as it shows points in a view of width x height pixels. */
 export class Lens {
+  /** @type {number[]} */
+  right;
+  /** @type {number[]} */
+  up;
+  /** @type {number[]} */
+  forward;
+
   constructor(camera, width, height) {
     this.position = camera.getPosition();
     Object.assign(this, axes(camera.getDirectionOfProjection(), camera.getViewUp()));
@@ -54,7 +61,8 @@ export class Lens {
 }
 
 /** The least and the largest coordinate of points (x, y, z, x, ..) along an axis. */
-function reach(points, [x, y, z]) {
+function reach(points, axis) {
+  const [x, y, z] = axis;
   let [low, high] = [Infinity, -Infinity];
   for (let n = 0; n < points.length; n += 3) {
     const at = x * points[n] + y * points[n + 1] + z * points[n + 2];
@@ -106,7 +114,7 @@ export function balls(points, polys) {
 
 /** The first polygon that a ray hits: {distance, cell}, or null. polys : [n, p0, p1, .., n, ..]. isCut(point) :
  * whether a clipping plane took a point away. */
-export function firstHit({ origin, direction }, points, polys, around, isCut = () => false) {
+export function firstHit({ origin, direction }, points, polys, around, isCut = /** @type {(point: number[]) => boolean} */ (() => false)) {
   const best = { distance: Infinity, cell: -1 };
   for (const ball of around) {
     const to = sub([ball.x, ball.y, ball.z], origin);

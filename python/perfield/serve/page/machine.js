@@ -18,6 +18,13 @@ const FADED = 0.8; // and those outside the part that is looked at
 const LETTER = 0.72; // of a font, its capital letters
 
 export class MachinePicture {
+  machine = null; // as the server sent it
+  size = null; // in pixels, for which it was made
+  values = null; // of all ranks
+  colours = null;
+  from = null; // where lines of messages begin and end, of each rank
+  to = null;
+
   constructor(stage, app) {
     this.app = app;
     this.latest = new Latest();

@@ -8,6 +8,7 @@ import { Compared } from './compared.js';
 import { Controls } from './controls.js';
 import { cutWords, parsedCut } from './cut.js';
 import * as data from './data.js';
+import { all, get } from './elements.js';
 import { Findings, openReport } from './findings.js';
 import { HeatMap } from './heatmap.js';
 import { drawHistogram } from './histogram.js';
@@ -26,7 +27,6 @@ import { Values } from './values.js';
 
 const POLL_MS = 1000;
 const MOST_LINES = 200; // of messages in a picture, as in pictures of ParaView
-const get = (id) => document.getElementById(id);
 
 class App {
   constructor(run) {
@@ -112,7 +112,8 @@ class App {
   }
 
   /** Changes any of frame, field, own, rank, follow, beside (the frame that is compared with; null: none), cut,
-   * inside (whether the inside of the step is shown); unknown values are ignored. */
+   * inside (whether the inside of the step is shown); unknown values are ignored.
+   * @param {Record<string, any>} choice */
   set({ frame, field, own, rank, follow, beside, cut, inside }) {
     if (follow !== undefined) {
       this.follow = follow;
@@ -159,10 +160,10 @@ class App {
 
   /** Switches a layer on if it is off, and off if it is on. */
   toggleLayer(name) {
-    document.querySelector(`[data-layer="${name}"]`)?.click();
+    all(`[data-layer="${name}"]`)[0]?.click();
   }
 
-  /** Follows an address that the reader typed, or goes back to. */
+  /** Follows an address that the reader typed, or goes back to. @param {Record<string, any>} address */
   #goTo({ ends = null, frame, step, rank = null, own = null, with: beside = null, cut, inside, ...wanted }) {
     this.isGoing = true; // Back makes no new entry
     const byStep = this.run.frames.step.indexOf(step);
@@ -348,7 +349,8 @@ class App {
     this.#remember();
   }
 
-  /** Takes the part of an address: steps "12-20", ranks "0-3,7", and whether their mean is shown. */
+  /** Takes the part of an address: steps "12-20", ranks "0-3,7", and whether their mean is shown.
+   * @param {Record<string, any>} address */
   #takePart({ part, ranks, mean }) {
     const frames = fromRanges(part, this.run.n_frames);
     this.span = frames && [Math.min(...frames), Math.max(...frames) + 1];
@@ -506,7 +508,7 @@ async function main() {
     run.catch(() => {}); // it is waited for below
     library(); // which the browser prepares while the server answers
     const app = new App(await run);
-    window.perfield = app; // for whoever looks into the page from the browser's console
+    Object.assign(window, { perfield: app }); // for whoever looks into the page from the browser's console
     await app.start();
   } catch (error) {
     if (!(error instanceof ServerError)) console.error(error);

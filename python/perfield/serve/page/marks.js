@@ -5,6 +5,7 @@ import { ink } from './theme.js';
 
 export const CHOSEN = '#d6006c'; // one colour for the chosen rank, everywhere
 export const RECEIVED = '#0072b2';
+/** @type {[string, number][]} colours and pixels, the widest first */
 const OUTLINE = [
   ['#000', 5],
   ['#fff', 3],

@@ -66,7 +66,8 @@ export class Matrix {
     if (!matrix.complete) this.again = setTimeout(() => this.app.try(this.show()), AGAIN_MS);
   }
 
-  #legend(colours, [low, high]) {
+  #legend(colours, scale) {
+    const [low, high] = scale;
     const legend = make('div', 'matrix-legend');
     const bar = make('div', 'legend-bar');
     bar.style.background = colours.gradient();

@@ -23,6 +23,7 @@ export class MeshPicture {
     this.view.onOverlay = (context, lens) => this.#overlay(context, lens);
     this.apart = null;
     this.version = null;
+    this.own = null; // {field, frame} of the simulation's own field that is shown
   }
 
   /** Fetches the surface of a version of the mesh, once, and looks at the first. sent : its request, if it was
@@ -62,6 +63,7 @@ export class MeshPicture {
     this.#seeThrough(Boolean(this.app.layers.clear));
     this.surface.paintEach(this.vtk, null);
     const faded = this.#faded(rgba, (rank) => rank);
+    this.slice?.paintEach(this.vtk, null);
     for (const part of [this.surface, this.opaque, this.slice]) part?.paint(faded);
   }
 
@@ -69,16 +71,17 @@ export class MeshPicture {
   async cut(cut, signal) {
     const isSlice = cut?.kind === 'slice';
     const found = isSlice
-      ? await data.slice(this.version, cut.axis, Math.round(1000 * cut.at), signal, this.app.of)
+      ? await data.slice(this.version, cut.axis, Math.round(1000 * cut.at), this.own, signal, this.app.of)
       : null;
     if (this.slice) this.view.remove(this.slice);
     this.slice = null;
     if (found) {
-      const { points, strokes, polys, rank } = found.arrays;
+      const { points, strokes, polys, rank, values } = found.arrays;
       this.slice = new Cells(this.vtk, points, { lines: strokes, polys }, rank, this.app.run.n_ranks);
       this.slice.actor.getProperty().set({ edgeColor: CELL_EDGE, lineWidth: polys.length ? 1 : 4 });
       this.view.add(this.slice, true);
       this.slice.move(this.moved);
+      this.slice.values = values;
     }
     this.hasCut = cut;
     for (const part of [this.surface, this.opaque]) part?.actor.setVisibility(!isSlice);
@@ -133,16 +136,21 @@ export class MeshPicture {
     this.#clip();
   }
 
-  /** Shows values of the simulation's own field. */
+  /** Shows values of the simulation's own field: on the surface, or where it is sliced. */
   paintOwn(values, association, colours) {
     this.view.isPainted = true;
     this.#seeThrough(false);
-    const owners = association === 'point' ? this.surface.pointOwners : this.surface.owners;
-    this.surface.paintEach(
-      this.vtk,
-      this.#faded(colours.of(values), (at) => owners[at]),
-      association,
-    );
+    const part = this.slice ?? this.surface;
+    const owners = association === 'point' ? part.pointOwners : part.owners;
+    const rgba = this.#faded(colours.of(this.slice ? this.slice.values : values), (at) => owners[at]);
+    part.paintEach(this.vtk, rgba, association);
+  }
+
+  /** Takes {field, frame} of the simulation's own field that is shown, or null. */
+  async show(own, signal) {
+    const isOther = own?.field !== this.own?.field || own?.frame !== this.own?.frame;
+    this.own = own;
+    if (isOther && this.slice) await this.cut(this.app.cut, signal);
   }
 
   /** Colours of which all fade but those of the chosen rank, or of the part that is looked at. owner(n) : the rank of each. */

@@ -198,7 +198,7 @@ export class Panel {
         head.append(make('span', '', name), value);
         whole.append(
           head,
-          chart(values, high, this.#at, (at) => this.app.set({ frame: frames[at] })),
+          chart(values, high, this.#at, (at) => this.app.set({ frame: frames[at] }), `${name} over the steps`),
         );
         if (this.data) this.#value(value);
       }

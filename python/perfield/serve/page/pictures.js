@@ -5,6 +5,7 @@ import { Latest, ServerError } from './api.js';
 import { Colours } from './colours.js';
 import * as data from './data.js';
 import { cutMenu } from './cut.js';
+import { all } from './elements.js';
 import { drawLegend, make } from './legend.js';
 import { MachinePicture } from './machine.js';
 import { MeshPicture } from './mesh.js';
@@ -27,6 +28,8 @@ export function library() {
 }
 
 export class Pictures {
+  vtk = null; // the library, or {reason}
+
   constructor(app) {
     this.app = app;
     this.mesh = this.machine = null;
@@ -179,6 +182,8 @@ export class Pictures {
     const version = app.run.frames.mesh_version[frame];
     if (version !== null && version !== undefined) await this.mesh.load(version, signal);
     this.ownValues = app.own === null ? null : await this.#own(frame, signal);
+    const isShown = this.ownValues && !this.ownValues.absent;
+    await this.mesh.show(isShown ? { field: app.own, frame } : null, signal);
   }
 
   /** The simulation's own field in a frame; where it has none, a message reports it, and the mesh is grey. */
@@ -202,7 +207,7 @@ export class Pictures {
       if (this.ownValues?.absent) {
         this.mesh.paint(colours.of(new Float32Array(values.length).fill(NaN)));
         card.legend(null);
-      } else if (this.ownValues && !this.mesh.slice) {
+      } else if (this.ownValues) {
         const own = {
           unit: '',
           ...this.ownFields.find(({ name }) => name === app.own),
@@ -327,7 +332,7 @@ function layersMenu(app, layers) {
     box.checked = isOn;
     box.dataset.layer = name;
     box.addEventListener('change', () => {
-      for (const other of document.querySelectorAll(`[data-layer="${name}"]`)) other.checked = box.checked;
+      for (const other of all(`[data-layer="${name}"]`)) other.checked = box.checked;
       app.setLayer(name, box.checked);
     });
     const label = make('label');

@@ -4,6 +4,7 @@
 /** {frame, step, field, own, rank, ends, with, cut, part, ranks, mean, inside} of the address; what it does not name is absent. */
 export function fromAddress() {
   const words = new URLSearchParams(window.location.hash.slice(1));
+  /** @type {Record<string, any>} */
   const out = {};
   for (const name of ['frame', 'step', 'rank', 'with']) {
     if (/^\d+$/.test(words.get(name) ?? '')) out[name] = Number(words.get(name));

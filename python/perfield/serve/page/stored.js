@@ -6,6 +6,8 @@ import { ServerError, unpacked } from './api.js';
 const KEPT = 24; // tables of fields, so that stepping need not unpack them again
 
 export class Stored {
+  index = null; // what the page holds
+
   #kept = new Map(); // promises of what was unpacked, by number of the part, oldest first
 
   /** What this page holds; null if it comes from a server. */
@@ -42,7 +44,7 @@ export class Stored {
     for (let frame = 0; frame < nFrames; frame += 1) {
       for (let row = 0; row < nRows; row += 1) turned[row * nFrames + frame] = values[frame * nRows + row];
     }
-    turned.shape = [nRows, nFrames];
+    Object.assign(turned, { shape: [nRows, nFrames] });
     const about = this.index.run.fields.find(({ name }) => name === field);
     return {
       ...about,

@@ -8,13 +8,19 @@ const STATE = ['fillStyle', 'strokeStyle', 'lineWidth', 'font', 'textAlign', 'te
 export class SvgContext {
   #kept = [];
   #path = '';
+  fillStyle = '#000';
+  strokeStyle = '#000';
+  lineWidth = 1;
+  font = '13px sans-serif';
+  textAlign = 'left';
+  textBaseline = 'alphabetic';
+  globalAlpha = 1;
+  turn = '';
 
   constructor(width, height) {
     this.root = document.createElementNS(SVG, 'svg');
     const about = { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` };
     for (const [name, value] of Object.entries(about)) this.root.setAttribute(name, value);
-    Object.assign(this, { fillStyle: '#000', strokeStyle: '#000', lineWidth: 1, font: '13px sans-serif' });
-    Object.assign(this, { textAlign: 'left', textBaseline: 'alphabetic', globalAlpha: 1, turn: '' });
     this.measuring = document.createElement('canvas').getContext('2d');
   }
 

@@ -3,6 +3,7 @@
 
 import { Latest } from './api.js';
 import * as data from './data.js';
+import { get } from './elements.js';
 import { Lanes } from './lanes.js';
 import { make } from './legend.js';
 import { CHOSEN, RECEIVED } from './marks.js';
@@ -22,9 +23,10 @@ const KINDS = {
 };
 const ARROWS = { most: 60, least: 0.03 }; // the longest waits, and of the time that is shown
 const MOST_LINES = 300; // messages, which nobody could tell apart
-const get = (id) => document.getElementById(id);
 
 export class Timeline {
+  menu = false; // whether it has one
+
   constructor(card, app) {
     this.card = card;
     this.app = app;
@@ -50,9 +52,8 @@ export class Timeline {
     get('timeline-all').addEventListener('click', () => this.lanes.whole());
     get('inside').addEventListener('click', () => app.set({ inside: true }));
     get('timeline-end').addEventListener('click', () => app.set({ inside: false }));
-    for (const [id, by] of [['logged-before', -1], ['logged-after', 1]]) {
-      get(id).addEventListener('click', () => this.go(by));
-    }
+    get('logged-before').addEventListener('click', () => this.go(-1));
+    get('logged-after').addEventListener('click', () => this.go(1));
   }
 
   /** Offers itself where steps were logged. */

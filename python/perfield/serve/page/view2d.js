@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A picture in the plane on a canvas: the wheel zooms where the pointer is, a drag moves, keys + - 0 do both.
 
-import { DRAG_PIXELS, placeIn } from './pointer.js';
+import { DRAG_PIXELS, nothing, placeIn } from './pointer.js';
 
 const MARGIN = 8; // pixels around the picture
 const ZOOM = 1.25; // by a key, or by a notch of the wheel
@@ -10,12 +10,16 @@ const MOST = 400; // how often larger than at first
 /** A view on a plane whose y points up. Events: onDraw(context, view), onOverlay(context, view), onPick(x, y),
  * onHover(x, y, event) with x null where the pointer left, onResize(), onMove(). */
 export class View2d {
+  width = 0; // in pixels
+  height = 0;
+
   constructor(stage) {
     this.stage = stage;
-    this.onDraw = this.onOverlay = this.onPick = this.onHover = this.onResize = this.onMove = () => {};
+    this.onDraw = this.onOverlay = this.onPick = this.onHover = this.onResize = this.onMove = nothing;
     this.base = stage.appendChild(document.createElement('canvas'));
     this.overlay = stage.appendChild(document.createElement('canvas'));
     this.overlay.className = 'overlay';
+    this.overlay.setAttribute('aria-hidden', 'true');
     this.base.tabIndex = 0;
     this.base.setAttribute('role', 'img');
     this.zoom = 1; // over the scale that fits

@@ -2,7 +2,7 @@
 // A picture in 3-D: cells drawn by vtk.js, and on a canvas above them what must stay sharp (lines, words).
 
 import { Lens, balls, firstHit, fit } from './lens.js';
-import { DRAG_PIXELS, placeIn } from './pointer.js';
+import { DRAG_PIXELS, nothing, placeIn } from './pointer.js';
 import { ink } from './theme.js';
 
 const WIDEST = 2048; // texels in a row of a texture
@@ -18,6 +18,7 @@ export class Cells {
     this.firstPoly = count(verts) + count(lines);
     this.sentPolys = polys;
     this.owners = owners;
+    this.values = null; // of the simulation's own field, on points or cells
     const all = new Uint32Array(verts.length + lines.length + polys.length);
     [verts, lines, polys].reduce((at, cells) => (all.set(cells, at), at + cells.length), 0);
     const [apartPoints, cells, pointOwners] = apart(points, all, owners, nOwners);
@@ -158,12 +159,17 @@ function apart(points, polys, owners, nOwners) {
     all.set(points.subarray(3 * point, 3 * point + 3), 3 * (n + index));
     whose[n + index] = owner;
   });
-  whose.copies = more.map(([point], index) => [n + index, point]);
-  return [all, out, whose];
+  return [all, out, Object.assign(whose, { copies: more.map(([point], index) => [n + index, point]) })];
 }
 
 /** Lines of one colour; owners : of each line, if they are to be moved. */
 export class Lines {
+  /** @type {Float32Array} */
+  points;
+  /** @type {Uint32Array} */
+  lines;
+  pointOwners = null;
+
   constructor(vtk, points, lines, colour, opacity = 1, owners = null) {
     const nOwners = owners?.reduce((most, owner) => Math.max(most, owner), 0) + 1;
     const parts = owners ? apart(points, lines, owners, nOwners) : [points, lines, null];
@@ -211,12 +217,15 @@ function plain(actor, colour) {
 /** A view on a picture. Events: onPick(hit), onHover(hit or null, event), onOverlay(context, lens),
  * onMove(). */
 export class View3d {
+  width = 0; // in pixels
+  height = 0;
+
   constructor(vtk, stage) {
     this.stage = stage;
     this.vtk = vtk;
     this.cells = []; // what a pick may hit
     this.isPainted = false; // nothing is drawn before it has its colours
-    this.onPick = this.onHover = this.onOverlay = this.onMove = () => {};
+    this.onPick = this.onHover = this.onOverlay = this.onMove = nothing;
     this.renderer = vtk.vtkRenderer.newInstance();
     this.recolour();
     this.window = vtk.vtkRenderWindow.newInstance();
@@ -226,6 +235,10 @@ export class View3d {
     this.gl.setContainer(stage);
     this.overlay = stage.appendChild(document.createElement('canvas'));
     this.overlay.className = 'overlay';
+    this.overlay.setAttribute('aria-hidden', 'true');
+    const drawn = stage.querySelector('canvas');
+    drawn.setAttribute('role', 'img');
+    drawn.setAttribute('aria-label', "the mesh: each rank's piece in the colour of its value");
     const interactor = vtk.vtkRenderWindowInteractor.newInstance();
     interactor.setView(this.gl);
     interactor.setInteractorStyle(vtk.vtkTrackballCamera.newInstance());

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-const js = createRequire(join(process.cwd(), 'build/eslint/package.json'))('@eslint/js');
+const js = createRequire(join(process.cwd(), 'build/page-checks/package.json'))('@eslint/js');
 const BROWSER = [
   ...['AbortController', 'Blob', 'CustomEvent', 'DecompressionStream', 'DataView', 'HTMLElement', 'KeyboardEvent'],
   ...['MouseEvent', 'OffscreenCanvas', 'Option', 'Path2D', 'ResizeObserver', 'Response', 'TextDecoder', 'URL'],
