@@ -185,7 +185,7 @@ gallery: gallery-packages .venv/test-ready .venv/installed ## show figures of th
 # The tests that start no program, in about a minute with the style: for each commit.
 PURE_TESTS = tests/analysis tests/studies/*/model tests/text tests/topology tests/test_house.py tests/test_rooms.py
 check: lint .venv/test-ready .venv/installed ## check the style and run the tests that start no program, in about a minute
-	@$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) -m "not long" $(wildcard $(PURE_TESTS)) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist loadfile -m "not long and not programs" $(wildcard $(PURE_TESTS)) $(PYTEST_ARGS)
 
 # One process of pytest per core, then the tests that need the machine alone. 5: no test was chosen.
 ALONE = $(if $(PYTEST_ARGS),,$$(grep -rl 'pytest\.mark\.alone' --include='test_*.py' tests))
@@ -243,7 +243,6 @@ man: .venv/installed ## write manual pages of the commands into build/man
 lint: .venv/lint-ready ## check the style of all files
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
-	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive python topology catalyst_scripts testcase .ci
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
 	@$(BIN)/shellcheck .ci/run .ci/install-packages .ci/build-recorder .ci/build-wheels .ci/python-headers
 	@$(BIN)/codespell README.md CHANGELOG.md Makefile .ci docs bridge python topology \

@@ -99,6 +99,14 @@ def perfield_variables() -> dict[str, str]:
 OF_THE_CALLER = perfield_variables()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that start programs."""
+    for item in items:
+        if {"bin_dir", "build_c", "perfield_cli"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("programs")
+
+
 @pytest.fixture(autouse=True)
 def _own_settings() -> Iterator[None]:
     """Takes back the PERFIELD_* that a test set, or a command in this process, such as `inject`."""
