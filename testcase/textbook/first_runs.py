@@ -98,19 +98,21 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the first run said. wrong : sentences on what is wrong with it; none if all is right. others : as
+    """What the first run said. wrong : sentences on what is wrong with it; none if all is right. is_timed :
+    whether times decide all of that: the number of steps follows from the order of calls. others : as
     `measure` returns."""
 
     drawn: Drawn
     steps: str
     first: str
     wrong: list[str]
+    is_timed: bool
     others: float
 
     @property
     def is_judged(self) -> bool:
         """Whether others did not make it wrong."""
-        return not self.wrong or self.others <= LOADED
+        return not self.wrong or not self.is_timed or self.others <= LOADED
 
     @property
     def verdict(self) -> str:
@@ -194,9 +196,10 @@ def answer(one: Drawn, folder: Path, others: float) -> Answer:
     may_be_windows = one.program in WITHOUT_STEPS | BY_WINDOWS
     if not (may_be_windows and not body) and (not body or abs(before + closed - one.n_steps) > 1):
         wrong.append(f"{steps} steps of {one.n_steps}")
+    is_timed = not wrong or one.program in BY_WINDOWS | WITHOUT_STEPS
     wrong += _wrong_finding(one, findings)
     wrong += _wrong_line(one, (folder / "printed.txt").read_text().splitlines())
-    return Answer(one, steps, findings[0].words if findings else "", wrong, others)
+    return Answer(one, steps, findings[0].words if findings else "", wrong, is_timed, others)
 
 
 def _wrong_finding(one: Drawn, findings: Sequence[Finding]) -> list[str]:

@@ -87,9 +87,12 @@ def _longer(before: Measured, after: Measured, change: Change) -> str:
     if abs(share) >= 1:
         ends = f" ({_times(change.share_low)} to {_times(change.share_high)})" if known else ""
         return f"{name} {_times(share)} times as long{each} as {other}{ends}"
-    word, sign = ("more", 1) if share > 0 else ("less", -1)
-    ends = sorted([sign * change.share_low, sign * change.share_high]) if known else []
-    between = f" ({_bare(ends[0])} to {_bare(ends[1])} %)" if known else ""
+    word, opposite, sign = ("more", "less", 1) if share > 0 else ("less", "more", -1)
+    between = ""
+    if known:
+        least, most = sorted([sign * change.share_low, sign * change.share_high])
+        both = f"{_bare(least)} to {_bare(most)} %"
+        between = f" ({both if least >= 0 else f'{_bare(-least)} % {opposite} to {_bare(most)} % {word}'})"
     return f"{name} {_bare(abs(share))} % {word} time{each} than {other}{between}"
 
 
