@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -181,6 +182,7 @@ def end() -> None:
     """Ends this process before Python frees its modules, which takes longer than most commands."""
     sys.stdout.flush()
     sys.stderr.flush()
+    ctypes.CDLL(None).fflush(None)  # ParaView's annotations lead Python's output into C's streams
     os._exit(status)
 
 
