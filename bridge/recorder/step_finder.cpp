@@ -377,10 +377,11 @@ bool StepFinder::brings_deeper(uint8_t site, uint16_t depth) const noexcept {
   return deeper > 0 && kPartDeeper * deeper >= n;
 }
 
-// Whether a loop has a loop inside, which may have left the sequence.
+// Whether a loop has a loop inside, which may have left the sequence. Sums in a row are none: an
+// iteration of GMRES has them.
 bool StepFinder::has_inner(uint8_t site) const noexcept {
   for (uint8_t s = 0; s < n_sites_; ++s)
-    if (sites_[s].ignored || hits_[s].n >= 2 * hits_[site].n) return true;
+    if (sites_[s].ignored || (!sites_[s].in_a_row && hits_[s].n >= 2 * hits_[site].n)) return true;
   return false;
 }
 
