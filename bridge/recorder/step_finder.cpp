@@ -223,9 +223,8 @@ uint8_t StepFinder::choose() noexcept {
 }
 
 // Whether a loop takes back what another one has closed: it is the outer one, or the other has
-// ended. Where the
-// sequence no longer holds that one, it was an inner loop, unless this one looks like output (see
-// relation).
+// ended. Where the sequence no longer holds that one, it was an inner loop, unless this one looks
+// like output (see relation).
 bool StepFinder::may_replace(uint8_t found) const noexcept {
   if (chosen_ == kNone) return true;
   if (ends_ == Ends::last && found > chosen_ && sites_[found].depth == sites_[chosen_].depth &&
@@ -377,11 +376,13 @@ bool StepFinder::brings_deeper(uint8_t site, uint16_t depth) const noexcept {
   return deeper > 0 && kPartDeeper * deeper >= n;
 }
 
-// Whether a loop has a loop inside, which may have left the sequence. Sums in a row are none: an
-// iteration of GMRES has them.
+// Whether a loop has a loop inside, which may have left the sequence. The same call made again in a
+// row is none: an iteration of GMRES has such sums.
 bool StepFinder::has_inner(uint8_t site) const noexcept {
-  for (uint8_t s = 0; s < n_sites_; ++s)
-    if (sites_[s].ignored || (!sites_[s].in_a_row && hits_[s].n >= 2 * hits_[site].n)) return true;
+  for (uint8_t s = 0; s < n_sites_; ++s) {
+    const bool is_same_call = sites_[s].identity == sites_[site].identity;
+    if (sites_[s].ignored || (!is_same_call && hits_[s].n >= 2 * hits_[site].n)) return true;
+  }
   return false;
 }
 
