@@ -297,10 +297,9 @@ void Session::write_window(uint32_t n, uint64_t now) {
 
 // The first entry is that of the closed steps which share it.
 void Session::write_part_of_step(uint64_t now) {
-  if (clock_.span() > 0)
-    write_step(StepKind::step, clock_.step() - 1, clock_.last_label(), NAN, now);
-  else
-    write_step(StepKind::teardown, clock_.step(), clock_.last_label(), NAN, now);
+  const bool is_shared = clock_.span() > 0;
+  write_step(is_shared ? StepKind::step : StepKind::teardown, clock_.step() - is_shared,
+             clock_.last_label(), NAN, now);
 }
 
 // The n-th one from now on.

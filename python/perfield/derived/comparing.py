@@ -89,10 +89,11 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
     """
     if field not in fields_of(run):
         raise RunError(fields_of(run).unknown(field))
+    held = run.steps_held(np.arange(len(run))).astype(float)
     sums, counts = np.zeros((2, run.n_ranks))
     for here, values in Snapshot(run).in_chunks(positions, [field]):
         finite = np.isfinite(values[:, 0])
-        weights = run.steps_held(here).astype(float)[:, None]
+        weights = held[here][:, None]
         each = values[:, 0] * (1.0 if fields_of(run)[field].adds_up else weights)
         sums += np.where(finite, each, 0.0).sum(axis=0)
         counts += (finite * weights).sum(axis=0)

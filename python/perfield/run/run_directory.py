@@ -342,8 +342,9 @@ class RunDirectory:
         and, if wanted, rows of `messages`, `received` and `waits`.
         """
         read = self.columns.read_tables(self.places(positions), names, with_tables)
-        rows = [self._frames.of(position) for position in positions]
-        self._number_windows(read, rows, self.step_indexes[np.asarray(positions, dtype=np.int64)])
+        if self._ranks.has_made_windows:
+            rows = [self._frames.of(position) for position in positions]
+            self._number_windows(read, rows, self.step_indexes[np.asarray(positions, dtype=np.int64)])
         entries = read.pop("entries")
         step, rank, fixed = entries["step"], entries["rank"].astype(np.int64), entries["fixed"]
         uneven = np.zeros(len(positions), dtype=bool)
