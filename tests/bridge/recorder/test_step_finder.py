@@ -48,7 +48,7 @@ GMRES = "".join("." + "i" * n + "j" for n in range(1, 7))  # the nth iteration h
         (SETUP + ("i" * 25 + "bcd") * 40, "b", 40),  # a solver of 25 iterations, and what follows it
         (SETUP + ("i" * 160 + "N") * 40, "N", 40),
         (SETUP + ("iiiiiiiiiiiia" * 6 + "bc") * 20, "a", 120),  # a solver, and diagnostics each sixth step
-        ("".join(GMRES * (2 if n % 3 == 0 else 1) + "N" for n in range(30)), "N", 26),
+        ("".join(GMRES * (2 if n % 3 == 0 else 1) + "N" for n in range(30)), "N", 30),
         ("aaaaO" * 12, "a", 48),  # output at each fourth step
         (("a" * 12 + "bcdO") * 12, "a", 144),  # refinement, with calls deeper in the program
         ("aaaaaaaaaac" * 6, "a", 60),  # a sum at each tenth step
